@@ -34,7 +34,8 @@ CREATE TABLE machine_fact (
 -- What was asked of the strategies. Strategies of one workload can be compared.
 CREATE TABLE workload (
   workload_id INTEGER PRIMARY KEY,  -- key
-  -- the whole config, every default filled in and input paths absolute: it can be run again
+  -- the whole config, every default filled in and input paths absolute: it can be run again; of a program that was
+  -- observed, its command line
   config_toml TEXT NOT NULL CHECK (typeof(config_toml) = 'text'),
   config_hash TEXT NOT NULL CHECK (typeof(config_hash) = 'text'),  -- in hexadecimal; equal for configs that ask for the same run
   -- every number of network and kernel cost that modelled times rest on
@@ -74,7 +75,7 @@ CREATE TABLE strategy (
   name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- name of the strategy: usp
   -- short name with the degrees of its layer passes: usp u4 r2, or dbsp u8 / u4 r2 where they differ
   label TEXT NOT NULL CHECK (typeof(label) = 'text'),
-  mode INTEGER NOT NULL CHECK (typeof(mode) = 'integer'),  -- executed, projected or simulated
+  mode INTEGER NOT NULL CHECK (typeof(mode) = 'integer'),  -- executed, projected, simulated or observed
   device TEXT NOT NULL CHECK (typeof(device) = 'text'),  -- what ranks compute on, run.device: cpu
   backend TEXT NOT NULL CHECK (typeof(backend) = 'text'),  -- what ran the ranks, run.backend: threads
   legal INTEGER NOT NULL CHECK (legal IN (0, 1)),  -- 1 when it can run the workload; problem gives the reason

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "backend/analysis/layer_spread.h"
 #include "backend/analysis/run_figures.h"
@@ -166,22 +167,19 @@ RunsByStrategy common_runs(const StoreReader& reader, const std::vector<Strategy
   return runs;
 }
 
-Recording recording_of(const StoreReader& reader) {
-  Recording recording;
-  for (const LedgerRecord& row : reader.events().ledger()) {
-    recording.events_sent += row.sent;
-    recording.events_stored += row.stored;
-    recording.dropped += row.dropped;
-    recording.unreadable += row.unreadable;
-    recording.lost += row.lost;
-  }
-  for (const IncidentRecord& incident : reader.incidents()) {
-    SentenceBuilder sentence;
-    if (incident.rank >= 0) sentence.name("rank " + std::to_string(incident.rank), {.rank = incident.rank}).add(", ");
-    recording.incidents.push_back(
-        sentence.add(incident_kind_name(incident.kind)).add(": ").add(incident.message).take());
-  }
-  return recording;
+// Of programs that were observed, which have no strategy to compare, nothing.
+std::vector<StrategyRecord> planned_strategies(const StoreReader& reader) {
+  std::vector<StrategyRecord> strategies = reader.strategies();
+  std::erase_if(strategies, [](const StrategyRecord& s) { return s.mode == RunMode::kObserved; });
+  return strategies;
+}
+std::vector<WorkloadRecord> planned_workloads(const StoreReader& reader) {
+  std::set<WorkloadId> observed;
+  for (const StrategyRecord& s : reader.strategies())
+    if (s.mode == RunMode::kObserved) observed.insert(s.workload_id);
+  std::vector<WorkloadRecord> workloads = reader.workloads();
+  std::erase_if(workloads, [&](const WorkloadRecord& w) { return observed.contains(w.workload_id); });
+  return workloads;
 }
 
 // Every legal strategy has the same number of them.
@@ -210,6 +208,24 @@ bool comparable(const StrategyResult& s) { return counts(s) && s.provenance && s
 
 }  // namespace
 
+Recording recording_of(const StoreReader& reader) {
+  Recording recording;
+  for (const LedgerRecord& row : reader.events().ledger()) {
+    recording.events_sent += row.sent;
+    recording.events_stored += row.stored;
+    recording.dropped += row.dropped;
+    recording.unreadable += row.unreadable;
+    recording.lost += row.lost;
+  }
+  for (const IncidentRecord& incident : reader.incidents()) {
+    SentenceBuilder sentence;
+    if (incident.rank >= 0) sentence.name("rank " + std::to_string(incident.rank), {.rank = incident.rank}).add(", ");
+    recording.incidents.push_back(
+        sentence.add(incident_kind_name(incident.kind)).add(": ").add(incident.message).take());
+  }
+  return recording;
+}
+
 const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode) {
   for (const StrategyResult& s : strategies)
     if (s.mode == mode && counts(s)) return &s;
@@ -227,8 +243,8 @@ void set_speedups(std::vector<StrategyResult>& strategies) {
 
 std::vector<Comparison> compare_store(const StoreReader& reader, const OnRun& on_run) {
   std::vector<Comparison> comparisons;
-  const std::vector<StrategyRecord> strategies = reader.strategies();
-  const std::vector<WorkloadRecord> workloads = reader.workloads();
+  const std::vector<StrategyRecord> strategies = planned_strategies(reader);
+  const std::vector<WorkloadRecord> workloads = planned_workloads(reader);
   const Recording recording = recording_of(reader);
   std::vector<RunsByStrategy> runs_of_workloads;
   std::int64_t num_runs = 0;
@@ -275,7 +291,7 @@ std::vector<Comparison> compare_store(const StoreReader& reader, const OnRun& on
 
 std::vector<StrategyMakespan> makespans(const StoreReader& reader) {
   std::vector<StrategyMakespan> list;
-  const std::vector<StrategyRecord> strategies = reader.strategies();
+  const std::vector<StrategyRecord> strategies = planned_strategies(reader);
   for (const WorkloadRecord& workload : reader.workloads()) {
     RunsByStrategy runs = common_runs(reader, strategies, workload.workload_id);
     for (const StrategyRecord& strategy : strategies) {

@@ -13,10 +13,14 @@
 
 namespace spscope {
 
-// One comparison for each workload of the file, in stored order, from the file alone.
+// One comparison for each workload of the file, in stored order, from the file alone; none for a program that was
+// observed (observation.h).
 // `on_run` is told, after each layer pass of a strategy, how many of how many were read.
 using OnRun = std::function<void(std::int64_t done, std::int64_t all)>;
 std::vector<Comparison> compare_store(const StoreReader& reader, const OnRun& on_run = {});
+
+// How complete the recording of the file is, and what went wrong.
+Recording recording_of(const StoreReader& reader);
 
 // What a file of thousands of layer passes tells at once: how long the passes of each strategy took. The same as
 // makespan_ns, by_layer.size() and the slowest of by_layer of compare_store(), without plans and events.

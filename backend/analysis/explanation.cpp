@@ -10,6 +10,7 @@
 
 #include "backend/analysis/comparison.h"
 #include "backend/analysis/mask_recipe.h"
+#include "backend/analysis/observation.h"
 #include "backend/analysis/reason.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/analysis/run_models.h"
@@ -307,6 +308,7 @@ ExplainedMode explained_mode(const StoreReader& reader, std::span<const Comparis
     for (ModeGroup& group : by_mode(comparisons[i]))
       if (std::vector<const StrategyResult*> strategies = timed(group); !strategies.empty())
         return {workloads[i], std::move(group), std::move(strategies)};
+  require_strategies(reader, "explain");
   throw Error(ErrorCode::kStoreCorrupt,
               fmt::format("\"{}\" holds no layer pass that every strategy finished, so there is nothing to explain",
                           reader.path()),

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "backend/analysis/file_changes.h"
+#include "backend/analysis/observation.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/report/headline.h"
@@ -48,6 +49,7 @@ std::string verdict_on(const std::vector<Change>& changes, double limit) {
 // has events and no workload.
 std::vector<Comparison> comparisons_of(const std::string& file) {
   const StoreReader reader(file);
+  require_strategies(reader, "compare");
   std::vector<Comparison> comparisons = compare_store(reader);
   if (!comparisons.empty()) return comparisons;
   std::int64_t events = 0;

@@ -76,16 +76,20 @@ void write_figures(CommandContext& context, const Report& report, const std::str
 struct Told {
   std::vector<Comparison> comparisons;
   std::vector<std::optional<PassPicture>> pictures;  // of each comparison, where wanted
+  std::vector<Observation> observed;
 
-  Report report() const { return make_report(comparisons, pictures); }
+  Report report() const { return make_report(comparisons, pictures, observed); }
 };
 
-Told read(const std::vector<std::string>& files, bool with_pictures) {
+// The data formats list strategies, of which an observed program has none.
+Told read(const std::vector<std::string>& files, const std::string& format) {
   Told told;
   for (const std::string& file : files) {
     const StoreReader reader(file);
+    if (format == "json" || format == "csv") require_strategies(reader, "list as " + format);
+    for (Observation& observation : observations(reader)) told.observed.push_back(std::move(observation));
     for (Comparison& comparison : compare_store(reader)) {
-      if (with_pictures) told.pictures.push_back(slowest_pass_picture(reader, comparison));
+      if (format == "html") told.pictures.push_back(slowest_pass_picture(reader, comparison));
       told.comparisons.push_back(std::move(comparison));
     }
   }
@@ -104,7 +108,7 @@ int report(CommandContext& context, const ReportFlags& flags) {
   if (format == "csv" && flags.output.empty())
     throw Error(ErrorCode::kUsage, "--format csv writes a file for each table, so it needs a folder", "add -o FOLDER");
   if (!flags.output.empty() && format != "csv") require_replaceable(flags.output, flags.force);
-  const Told told = read(flags.files, format == "html");
+  const Told told = read(flags.files, format);
   if (!flags.figures.empty()) write_figures(context, told.report(), flags.figures, flags.force);
   if (only_figures) return kExitDone;
   if (format == "csv") {

@@ -6,7 +6,7 @@
 namespace spscope {
 namespace {
 
-constexpr std::string_view kModes[] = {"execute", "project", "simulate"};
+constexpr std::string_view kModes[] = {"execute", "project", "simulate", "observed"};
 constexpr std::string_view kScopes[] = {"attention", "layer"};
 constexpr std::string_view kTextLayouts[] = {"shard", "replicate"};
 constexpr std::string_view kVerifyExtents[] = {"full", "sample", "off"};
@@ -19,7 +19,7 @@ constexpr std::string_view kDtypes[] = {dtype_name(Dtype::kBf16), dtype_name(Dty
 
 }  // namespace
 
-std::span<const std::string_view> choice_names(RunMode) { return kModes; }
+std::span<const std::string_view> choice_names(RunMode) { return std::span(kModes).first(3); }  // of a config
 std::span<const std::string_view> choice_names(RunScope) { return kScopes; }
 std::span<const std::string_view> choice_names(TextLayout) { return kTextLayouts; }
 std::span<const std::string_view> choice_names(VerifyExtent) { return kVerifyExtents; }
@@ -29,6 +29,8 @@ std::span<const std::string_view> choice_names(WeightLayout) { return kWeightLay
 std::span<const std::string_view> choice_names(MaskForm) { return kMaskForms; }
 std::span<const std::string_view> choice_names(ListCoding) { return kListCodings; }
 std::span<const std::string_view> choice_names(Dtype) { return kDtypes; }
+
+std::string_view choice_name(RunMode mode) { return kModes[static_cast<std::size_t>(mode)]; }
 
 std::string input_path(const RunConfig& config, std::string_view path) {
   return (std::filesystem::path(config.folder) / std::filesystem::path(path)).string();

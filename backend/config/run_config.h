@@ -19,8 +19,9 @@
 namespace spscope {
 
 // execute: real compute and messages on real ranks. project: each rank's compute measured alone, network scheduled.
-// simulate: compute from the cost model, network scheduled.
-enum class RunMode { kExecute, kProject, kSimulate };
+// simulate: compute from the cost model, network scheduled. observed: of no config, but of a program that was watched
+// (backend/store/observed_run.h).
+enum class RunMode { kExecute, kProject, kSimulate, kObserved };
 enum class RunScope { kAttention, kLayer };
 // shard: text tokens are ordinary tokens. replicate: every rank holds the text, only video tokens are cut.
 enum class TextLayout { kShard, kReplicate };
@@ -56,6 +57,7 @@ template <typename Choice>
 std::string_view choice_name(Choice choice) {
   return choice_names(choice)[static_cast<std::size_t>(choice)];
 }
+std::string_view choice_name(RunMode mode);  // of observed too
 
 // Frames, height, width in tokens.
 using TokenGrid = std::array<int, 3>;

@@ -126,6 +126,8 @@ TimedLayer time_layer(const TimingContext& context, const PlannedLayer& planned,
       timed.host = host_times(planned.plan, cost);
       return timed;
     }
+    case RunMode::kObserved:
+      break;  // no config has it
   }
   return {};
 }

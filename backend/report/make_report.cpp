@@ -6,6 +6,7 @@
 #include "backend/analysis/file_changes.h"
 #include "backend/report/headline.h"
 #include "backend/report/metrics.h"
+#include "backend/report/observed_part.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
 
@@ -47,9 +48,28 @@ Part changes_part(std::span<const Comparison> comparisons) {
   return part;
 }
 
+// Of files without strategies.
+Report observed_report(std::span<const Observation> observed) {
+  Report report;
+  report.title = observed.size() == 1 ? "An observed program" : "Observed programs";
+  report.definitions = {"definitions", "What the numbers mean", {}};
+  report.definitions.blocks.push_back(
+      Paragraph{"Total: the sum of the durations of all events of a row, of which those of several streams and threads "
+                "may be at one time. Mean: of one event.",
+                Tone::kPlain});
+  for (const Observation& o : observed) report.parts.push_back(observed_part(o));
+  const Observation& first = observed.front();
+  report.subtitle = file_name(first.file);
+  report.footer =
+      fmt::format("spscope {}{}{}", first.tool_version, first.created_utc.empty() ? "" : ", ", first.created_utc);
+  return report;
+}
+
 }  // namespace
 
-Report make_report(std::span<const Comparison> comparisons, std::span<const std::optional<PassPicture>> pictures) {
+Report make_report(std::span<const Comparison> comparisons, std::span<const std::optional<PassPicture>> pictures,
+                   std::span<const Observation> observed) {
+  if (comparisons.empty() && !observed.empty()) return observed_report(observed);
   Report report;
   report.title = "Sequence parallelism, compared";
   report.definitions = {"definitions", "What the numbers mean", {}};
@@ -63,6 +83,7 @@ Report make_report(std::span<const Comparison> comparisons, std::span<const std:
     if (several) report.parts.back().title = file_name(comparisons[i].file) + ": " + report.parts.back().title;
   }
   if (several) report.parts.push_back(changes_part(comparisons));
+  for (const Observation& o : observed) report.parts.push_back(observed_part(o));
   report.subtitle = file_name(first.file) + (several ? " to " + file_name(comparisons.back().file) : "");
   report.footer =
       fmt::format("spscope {}{}{}", first.tool_version, first.created_utc.empty() ? "" : ", ", first.created_utc);

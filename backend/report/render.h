@@ -8,6 +8,7 @@
 
 #include "backend/analysis/changed_settings.h"
 #include "backend/analysis/comparison.h"
+#include "backend/analysis/observation.h"
 #include "backend/analysis/pass_picture.h"
 #include "backend/analysis/regression.h"
 #include "backend/base/error.h"
@@ -38,8 +39,10 @@ std::string render_json(const Error& error);
 
 // The whole report: a part for each comparison with every section, and the definitions. Of several files each part says
 // which, and the last one is what changed from the first file to the last, or why nothing can be told. `pictures`: of
-// each comparison, for the sections that draw single operations and masks; empty: none.
-Report make_report(std::span<const Comparison> comparisons, std::span<const std::optional<PassPicture>> pictures = {});
+// each comparison, for the sections that draw single operations and masks; empty: none. Programs that were observed get
+// their parts after those.
+Report make_report(std::span<const Comparison> comparisons, std::span<const std::optional<PassPicture>> pictures = {},
+                   std::span<const Observation> observed = {});
 // GitHub's Markdown. Charts become tables.
 std::string render_markdown(const Report& report);
 // Tables by file name, RFC 4180: figures of strategies, layer passes, ranks and waits, in base units that the headings

@@ -34,7 +34,7 @@ Section make_section(std::string_view name, const SectionInput& input) {
 }
 
 std::string_view mode_word(RunMode mode) {
-  static constexpr std::string_view words[] = {"executed", "projected", "simulated"};
+  static constexpr std::string_view words[] = {"executed", "projected", "simulated", "observed"};
   return words[static_cast<std::size_t>(mode)];
 }
 

@@ -37,7 +37,8 @@ Table ratio_table(const ModeGroup& group) {
 
 Table slowest_table(const ModeGroup& group) {
   Table table;
-  table.caption = "The rank that computes longest, in each layer and denoise step";
+  table.caption =
+      "The rank that computes longest; above the mean is an average over layer passes, times are sums over them";
   table.columns = {text_column("strategy"),
                    {"rank", "compute"},
                    {"above the mean", "compute"},

@@ -19,8 +19,8 @@ std::vector<EnumName> all_names() {
     rows.push_back({kind, static_cast<int>(value), name});
   };
   for (Dtype x : {Dtype::kBf16, Dtype::kFp32}) add("workload.dtype", x, dtype_name(x));
-  for (RunMode x : {RunMode::kExecute, RunMode::kProject, RunMode::kSimulate})
-    add("strategy.mode", x, x == RunMode::kExecute ? "execute" : x == RunMode::kProject ? "project" : "simulate");
+  int mode = 0;
+  for (std::string_view name : {"execute", "project", "simulate", "observed"}) add("strategy.mode", mode++, name);
   int kind = 0;
   for (std::string_view name : {"bool", "integer", "real", "text"}) add("strategy_parameter.kind", kind++, name);
   add("strategy_group.kind", 0, "ulysses");

@@ -214,7 +214,7 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
     s.id = rows.text(2);
     s.name = rows.text(3);
     s.label = rows.text(4);
-    s.mode = State::number(rows, 5, RunMode::kSimulate);
+    s.mode = State::number(rows, 5, RunMode::kObserved);
     s.device = rows.text(6);
     s.backend = rows.text(7);
     state_->read_parameters(s);

@@ -19,7 +19,7 @@
 namespace spscope::gui {
 namespace {
 
-// Frames that are drawn after the last input: hovering and layouts settle.
+// Frames that are drawn after the last input, answer or change on disk: hovering and layouts settle.
 constexpr int kFramesAfterInput = 3;
 // How often a frame tells how far it is what takes long.
 constexpr double kProgressEvery = 0.1;  // old rows are dimmed after 0.1 s, words come after 0.3 s
@@ -55,7 +55,7 @@ class Desktop {
       const double now = static_cast<double>(now_ns()) * 1e-9;
       if (now - looked >= kLookEvery) {
         looked = now;
-        if (app_.session().look_at_disk()) due_ = std::max(due_, 1);
+        if (app_.session().look_at_disk()) due_ = std::max(due_, kFramesAfterInput);
       }
       const int answered = app_.session().workers().answered();
       window_.wait(wait_time(due_));

@@ -87,6 +87,12 @@ void App::status_line(Ui& ui) {
               for (const Comparison& c : content->comparisons)
                 for (const ModeGroup& group : by_mode(c))
                   if (const std::string line = provenance_line(group); !line.empty()) lines.insert(line);
+              for (const Observation& o : content->observed) {
+                lines.insert("observed, all times measured");
+                known = true;
+                events += o.recording.events_stored;
+                missing += o.recording.events_missing();
+              }
               if (content->comparisons.empty()) continue;
               known = true;
               events += content->comparisons.front().recording.events_stored;

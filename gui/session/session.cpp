@@ -37,7 +37,7 @@ FileContent read_file(Readers& readers, const std::string& path, int generation,
     cancelled.require_going();
     progress.fraction = static_cast<double>(done) / static_cast<double>(all);
   };
-  return {compare_store(reader, on_run), reader.file()};
+  return {compare_store(reader, on_run), reader.file(), observations(reader)};
 }
 
 // The end of a path that no other file has as its name: "run.db", "a/run.db", "x/a/run.db".

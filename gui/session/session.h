@@ -13,6 +13,7 @@
 
 #include "backend/analysis/comparison.h"
 #include "backend/analysis/explanation.h"
+#include "backend/analysis/observation.h"
 #include "gui/session/link.h"
 #include "gui/session/pass_data.h"
 #include "gui/session/query_slot.h"
@@ -24,6 +25,7 @@ namespace spscope::gui {
 struct FileContent {
   std::vector<Comparison> comparisons;  // one a workload
   FileRecord record;
+  std::vector<Observation> observed;  // of a program that nobody planned, which has no comparison
 };
 
 enum class FileState { kLoading, kReady, kFailed, kGivenUp };

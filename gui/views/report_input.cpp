@@ -18,7 +18,10 @@ Report ReportInput::report(bool with_pictures) const {
     if (file.pictures) all.insert(all.end(), file.pictures->begin(), file.pictures->end());
     if (!file.pictures) all.resize(all.size() + file.content->comparisons.size());
   }
-  Report report = make_report(comparisons(), all);
+  std::vector<Observation> observed;
+  for (const File& file : files)
+    observed.insert(observed.end(), file.content->observed.begin(), file.content->observed.end());
+  Report report = make_report(comparisons(), all, observed);
   for (Part& part : report.parts)
     std::erase_if(part.sections, [&](const Section& section) { return hidden.contains(section.id); });
   return report;

@@ -93,7 +93,7 @@ class ReportView final : public View {
           const StoreReader& reader = readers.of(path, generation);
           Illustrated made;
           for (const Comparison& c : content->comparisons) made.pictures.push_back(slowest_pass_picture(reader, c));
-          made.report = make_report(content->comparisons, made.pictures);
+          made.report = make_report(content->comparisons, made.pictures, content->observed);
           return made;
         });
     return slot;
@@ -106,8 +106,9 @@ class ReportView final : public View {
     QuerySlot<Illustrated>& whole = illustrated(session, file, content);
     if (whole.current()) return &whole.value()->report;
     QuerySlot<Report>& text = documents_[file.path].text;
-    text.ask(session.workers(), key_of(file),
-             [content](Readers&, const Cancelled&, QueryProgress&) { return make_report(content->comparisons); });
+    text.ask(session.workers(), key_of(file), [content](Readers&, const Cancelled&, QueryProgress&) {
+      return make_report(content->comparisons, {}, content->observed);
+    });
     return text.value();
   }
 

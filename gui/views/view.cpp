@@ -92,6 +92,35 @@ void keep_pass_of(const Session& session, const StrategyResult& strategy, Scope&
   }
 }
 
+namespace {
+
+// Whether a file of the scope is of a program that nobody planned.
+bool is_observed(const Session& session) {
+  for (std::size_t i = 0; i < session.files().size(); ++i)
+    if (const FileContent* content = session.files()[i]->content();
+        content != nullptr && session.in_scope(static_cast<int>(i)) && !content->observed.empty())
+      return true;
+  return false;
+}
+
+// Views that need no strategy are drawn, of the timeline that of whole files.
+bool draw_observed(Ui& ui, Session& session) {
+  if (session.view() == "report" || session.view() == "sql") return false;
+  if (session.view() != "timeline") {
+    if (ui.empty_state("observed", "A program that was observed has no strategies to compare.", "Show its timeline"))
+      session.show("timeline");
+    return true;
+  }
+  if (!session.scope().whole_file) {
+    Scope scope = session.scope();
+    scope.whole_file = true;
+    session.set_scope(std::move(scope));
+  }
+  return false;
+}
+
+}  // namespace
+
 bool draw_instead(Ui& ui, Session& session) {
   if (session.files().empty()) {
     if (ui.empty_state("no file", "No file is open. Open the results of a run, or start one.", "Go to Start"))
@@ -119,6 +148,7 @@ bool draw_instead(Ui& ui, Session& session) {
   }
   if (!ready) return true;
   if (!session.chosen().empty()) return false;
+  if (is_observed(session)) return draw_observed(ui, session);
   const std::vector<Chosen> all = session.all_strategies();
   if (std::ranges::none_of(all, [&](const Chosen& c) { return session.in_scope(c.key.file); })) {
     ui.empty_state("no strategies", "The file holds no strategies: its run ended before the first one was planned.");

@@ -22,7 +22,8 @@ PROGRAM = sys.argv.pop(1)
 SMALL = ["--set", "model.grid=[2,8,8]", "--set", "run.repeats=2", "--set", "run.mode=project"]
 VIEWS = sorted(path.stem for path in (ROOT / "schemas/views").glob("*.sql"))
 EVENT = ("event_id run_id track_id rank lane slot begin_ns end_ns op_id name category depth unfinished clamped modelled"
-         " entry_ns transfer_begin_ns transfer_end_ns sequence bytes communicator_id peer repeat track_kind").split()
+         " entry_ns transfer_begin_ns transfer_end_ns sequence bytes communicator_id peer repeat track_kind correlation_id"
+         " work_detail_id").split()
 PACKED = {"chunk", "pyramid", "lod_level", "lod_strip"}
 
 

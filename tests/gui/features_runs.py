@@ -118,7 +118,9 @@ def _follows(window, number):
     more = live(window, first["events"] + 500)
     assert more["newest_ns"] > first["newest_ns"] and [r["rank"] for r in more["ranks"]] == [0, 1]
     assert run_of(window.state, number)["state"] == "running"
-    assert all(rank["busy_buckets"] > 0 for rank in more["ranks"]) and window.has("live/rank 0") and window.has("live/rank 1")
+    # Lanes are written as their chunks fill, so the first events may all be of one rank.
+    window.wait_for(lambda s: all(rank["busy_buckets"] > 0 for rank in s["view"]["timeline"]["ranks"]), "work of both ranks")
+    assert window.has("live/rank 0") and window.has("live/rank 1")
     window.wait_for(lambda s: (p := run_of(s, number)["progress"]) and p["phase"] == "run" and p["repeat"] > 0, "the phase run")
     window.wait_for(lambda s: any("running ring" in t and "plans done" in t for t in window.texts()), "progress in words")
     window.wait_for(lambda s: any(" left; " in t for t in window.texts()), "the time that is left")

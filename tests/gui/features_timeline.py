@@ -3,8 +3,14 @@ with brute force over the events that the command line gives."""
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 
 from world import axis
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "sql"))
+import chunk_format  # noqa: E402
 
 LONG = """[model]
 preset = "wan2.1-t2v-14b"
@@ -115,6 +121,60 @@ def timeline_of_file(world):
     # The link holds the mode, the pass and the operation.
     told = world.view_dump("timeline", place)
     assert told["time"] == "file" and told["bands"][0]["zero_ns"] == first
+
+
+def timeline_of_file_shows_devices(world):
+    """The stream of a device and a thread have rows behind the rank that they name, one of no rank the last; an event of
+    a row says where it was."""
+    copy = world.changed_copy("watched.db")
+    store = sqlite3.connect(copy)
+    begin, = store.execute("SELECT min(begin_min_ns) FROM chunk").fetchone()
+    tracks = ((1, 2, "stream 7", "GPU 2", 7), (2, 2, "main", None, 11), (2, None, "loader", None, 0))
+    for track_id, (kind, rank, name, device, category) in enumerate(tracks, 9_001):
+        store.execute("INSERT INTO track VALUES (?, ?, ?, NULL, ?, ?, NULL, 0, 0)", (track_id, kind, name, device, rank))
+        store.execute("INSERT INTO ledger VALUES (?, 50, 50, 0, 0, 0)", (track_id,))
+        events = [dict(begin_ns=begin + 400_000 * i, end_ns=begin + 400_000 * i + 200_000, op_id=-1, name_id=0, flags=category,
+                       bytes=0, correlation_id=i, work_detail_id=0) for i in range(50)]
+        chunk_format.insert_chunk(store, None, track_id, 3, events)
+    store.commit()
+    store.close()
+    path = world.folder / "devices.db"
+    subprocess.run([world.spscope, "recover", copy, "-o", path], capture_output=True, check=True)
+    window = world.open(f"{path}#timeline?time=file")
+    window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("pieces") and not s["busy"], "strips")
+    band = window.view["bands"][0]
+    assert band["ranks"] == list(range(8)) and band["tracks"] == ["stream 7, GPU 2", "main", "loader"], band
+    rows = [(r["rank"], r.get("track")) for r in band["pieces"][0]["rows"]]
+    assert rows[2:5] == [(2, None), (2, "stream 7, GPU 2"), (2, "main")] and rows[-1] == (-1, "loader"), rows
+    busy = {r.get("track"): r["busy"] for r in band["pieces"][0]["rows"]}
+    assert busy["stream 7, GPU 2"][0] > 0 and busy["stream 7, GPU 2"][1:] == [0, 0, 0], busy  # a kernel is compute
+    assert busy["main"][3] > 0 and busy["main"][:3] == [0, 0, 0], busy
+    _zoom_to_events(window)
+    assert window.view["bands"][0]["tracks"] == band["tracks"]
+    window.close()
+
+
+def a_program_that_was_observed(world):
+    """Without strategies: its events on the timeline, what they add up to in the report, and elsewhere the way there."""
+    path = world.changed_copy("observed.db", *("DELETE FROM " + table for table in ("plan", "plan_op", "plan_part", "rank_usage",
+        "traffic", "mask_place", "mask_thumbnail", "mask", "strategy_group", "strategy_pick", "problem")),
+        "DELETE FROM strategy WHERE strategy_id > 1", "DELETE FROM strategy_mesh WHERE strategy_id > 1",
+        "DELETE FROM strategy_node WHERE strategy_id > 1", "DELETE FROM strategy_parameter WHERE strategy_id > 1",
+        "DELETE FROM run WHERE run_id > 1", "DELETE FROM repeat WHERE run_id > 1", "DELETE FROM chunk WHERE run_id > 1",
+        "UPDATE strategy SET mode = 3, id = 'observed', name = 'observed', label = 'python3', legal = 1, reason = ''",
+        "UPDATE workload SET config_toml = 'python3 train.py', scope = 'observed'", "UPDATE repeat SET has_timeline = 0",
+        "UPDATE run SET plan_id = NULL, figures_crc32c = NULL, tiles = 0.0")
+    window = world.open(f"{path}#overview")
+    window.wait_for(lambda s: not s["busy"], "the file")
+    window.click("observed/action")
+    window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("pieces") and not s["busy"], "strips")
+    assert window.view["time"] == "file" and window.view["bands"][0]["ranks"] == list(range(8)), window.view
+    window.click("time/pass")  # there is none
+    window.wait_for(lambda s: s["view"].get("time") == "file", "the whole file again")
+    window.click("rail/views/report")
+    window.wait_for(lambda s: any("python3 train.py" in i.get("text", "") for i in window.items) and not s["busy"], "the report")
+    assert any("device" in i.get("text", "") or "rank lane" in i.get("text", "") for i in window.items)
+    window.close()
 
 
 def timeline_of_file_finds(world):

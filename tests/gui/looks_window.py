@@ -26,14 +26,18 @@ class Looks:
     def open(self, *arguments):
         return self.world.open(*arguments, *self.options, size=self.size)
 
-    def judge(self, window, what):
+    def judge(self, window, what, moving=False):
+        """What is `moving` draws frames by itself; two later it is known what scrolls."""
+        if moving:
+            first = window.state["frame"]
+            window.wait_for(lambda s: s["frame"] > first + 2, "frames of what goes on")
         self.frames += 1
         theme = window.state["theme"]
         self.found.extend((f"window, {what}, {theme}, {self.place}", v) for v in violations(window.items, window.state["scale"]))
 
-    def in_both_themes(self, window, what):
+    def in_both_themes(self, window, what, moving=False):
         for _ in range(2):
-            self.judge(window, what)
+            self.judge(window, what, moving)
             window.press("Ctrl+Shift+L", rest=False)
 
 
@@ -75,7 +79,7 @@ def grown_file(looks):
     window = looks.open(path)
     grow(looks.world, path)
     window.wait_for(lambda s: window.has("changed/action"), "the file has grown")
-    window.wait_for(lambda s: not s["busy"], "what scrolls is known a frame later")
+    window.rest()
     looks.in_both_themes(window, "a file that has grown")
     window.close()
     path.unlink()
@@ -86,7 +90,7 @@ def running(looks):
         window = place.window(options=looks.options, size=looks.size)
         start_run(window, "steps", "looks.db")
         live(window, 500)
-        looks.in_both_themes(window, "a run that goes on")
+        looks.in_both_themes(window, "a run that goes on", moving=True)
         window.press("Ctrl+Q", rest=False)
         window.wait_for(lambda s: window.has("quit/leave"), "the question")
         looks.judge(window, "what becomes of the run")
@@ -95,7 +99,7 @@ def running(looks):
         window.click("shown/stop", rest=False)
         place.none_is_left()
         window.wait_for(lambda s: window.has("shown/open"), "Open")
-        window.wait_for(lambda s: not s["busy"], "what scrolls is known a frame later")
+        window.rest()
         looks.in_both_themes(window, "a run that was stopped")
     shutil.rmtree(place.folder)
 

@@ -128,6 +128,16 @@ class Window:
             time.sleep(0.02)
         raise AssertionError(f"{what}: not in {timeout} s; the window says: {' | '.join(self.texts())[:2000]}")
 
+    def rest(self):
+        """Waits until no frame is drawn any more: what scrolls is known a frame after it is there."""
+        frame, since = -1, 0
+        def still(state):
+            nonlocal frame, since
+            if state["frame"] != frame or state["busy"]:
+                frame, since = state["frame"], time.monotonic()
+            return time.monotonic() - since > 0.3
+        self.wait_for(still, "no more frames")
+
     def alive(self):
         if self.process.poll() is not None:
             raise AssertionError(f"the app ended with {self.process.returncode}: {self.said()}")

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "backend/record/rank_records.h"
 #include "backend/store/chunk/chunk_row.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/chunk/work_detail_row.h"
@@ -141,23 +142,24 @@ std::vector<RunSpan> EventReader::run_spans() const {
 }
 
 std::optional<std::vector<RankEvent>> EventReader::rank_events(EventWindow window, std::int64_t most) const {
-  std::map<TrackId, Track> lanes;
-  for (Track& track : tracks())
-    if (track.kind == TrackKind::kRankLane) lanes.emplace(track.track_id, std::move(track));
+  std::map<TrackId, Track> known;
+  for (Track& track : tracks()) known.emplace(track.track_id, std::move(track));
   std::vector<RankEvent> events;
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
   bool too_many = false;
   const auto add = [&](const LodEvent& e, RunId run, const Track& track) {
     if (window.holds(e.span))
-      events.push_back({e.span, e.wait_begin_ns, e.wait_end_ns, run, *track.rank, *track.lane, track.slot});
+      events.push_back({e.span, e.wait_begin_ns, e.wait_end_ns, run, track.rank.value_or(kNoRank),
+                        track.lane.value_or(-1), track.slot,
+                        track.lane ? std::nullopt : std::optional(track.track_id)});
   };
   for (const RunSpan& run : run_spans()) {
     if (run.first_ns >= window.end_ns || run.last_ns < window.begin_ns || too_many) continue;
     spscope::for_each_chunk(*db_, {.run_id = run.run, .window = window}, [&](const StoredChunk& chunk) {
-      const auto track = lanes.find(chunk.track_id);
+      const auto track = known.find(chunk.track_id);
       too_many = too_many || std::ssize(events) > most;
-      if (track == lanes.end() || chunk.header.kind == RecordKind::kCounter || too_many) return;
+      if (track == known.end() || chunk.header.kind == RecordKind::kCounter || too_many) return;
       spans.clear();
       collectives.clear();
       if (chunk.header.kind == RecordKind::kCollective)
@@ -170,7 +172,8 @@ std::optional<std::vector<RankEvent>> EventReader::rank_events(EventWindow windo
   }
   if (too_many || std::ssize(events) > most) return std::nullopt;
   std::ranges::sort(events, {}, [](const RankEvent& e) {
-    return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.span.name, e.span.flags);
+    return std::tuple(e.rank, e.track, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.span.name,
+                      e.span.flags);
   });
   return events;
 }

@@ -30,12 +30,13 @@ struct RunSpan {
   friend bool operator==(const RunSpan&, const RunSpan&) = default;
 };
 
-// An event of a lane of a rank, where it was, and what of its time waits for a late peer (LodEvent).
+// An event, where it was, and what of its time waits for a late peer (LodEvent).
 struct RankEvent {
   SpanEvent span;
   std::int64_t wait_begin_ns = 0, wait_end_ns = 0;  // equal: it did not wait
   RunId run = kNoRun;
-  int rank = 0, lane = 0, slot = 0;
+  int rank = 0, lane = 0, slot = 0;   // kNoRank: its track names none
+  std::optional<TrackId> track = {};  // of an event that is on no lane
   friend bool operator==(const RankEvent&, const RankEvent&) = default;
 };
 
@@ -58,8 +59,8 @@ class EventReader {
   std::vector<OpEvent> op_events(RunId run, std::int64_t first_ns, std::int64_t last_ns) const;
   // Of each run that has events, by run.
   std::vector<RunSpan> run_spans() const;
-  // Events of all lanes of ranks in the window, by rank, then begin, lane, slot; nothing when there are more than
-  // `most`.
+  // Events of all tracks in the window, by rank, those of none first, then track, begin, lane, slot; nothing when there
+  // are more than `most`.
   std::optional<std::vector<RankEvent>> rank_events(EventWindow window, std::int64_t most) const;
   // Chunks as they are stored: stored_chunk.h.
   void for_each_chunk(const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function) const;

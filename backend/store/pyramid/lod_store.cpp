@@ -6,10 +6,12 @@
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "backend/base/check.h"
+#include "backend/record/rank_records.h"
 #include "backend/store/chunk/event_reader.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/pyramid/lod_codec.h"
@@ -155,8 +157,11 @@ struct LodReader::State {
       if (!rows.is_null(4)) levels[pyramid.pyramid_id] = {shift(4), shift(5)};
       if (!rows.is_null(6)) widest_strip[pyramid.pyramid_id] = shift(6);
     }
-    for (const Track& track : EventReader(db).tracks())
-      if (track.kind == TrackKind::kRankLane) lanes_of_rank[*track.rank].push_back(track.track_id);
+    for (const Track& track : EventReader(db).tracks()) {
+      if (track.kind != TrackKind::kRankLane) continue;
+      lanes_of_rank[*track.rank].push_back(track.track_id);
+      lanes.insert(track.track_id);
+    }
   }
 
   // The widest stored shift of at most `shift`; absent when the answer has to come from events.
@@ -229,6 +234,7 @@ struct LodReader::State {
   std::map<std::int64_t, std::pair<int, int>> levels;  // by pyramid: the first and the widest stored shift
   std::map<std::int64_t, int> widest_strip;            // by pyramid
   std::map<int, std::vector<TrackId>> lanes_of_rank;
+  std::set<TrackId> lanes;
 };
 
 LodReader::LodReader(Database& db) : state_(std::make_unique<State>(db)) {}
@@ -265,11 +271,16 @@ std::vector<std::uint8_t> LodReader::strip(const StoredPyramid& pyramid, int shi
   return strip;
 }
 
+std::vector<StoredPyramid> LodReader::rows() const {
+  std::vector<StoredPyramid> rows = pyramids();
+  std::erase_if(rows, [&](const StoredPyramid& row) { return row.track && state_->lanes.contains(*row.track); });
+  return rows;
+}
+
 std::vector<RankStrip> LodReader::rank_strips(int shift, std::int64_t first, std::int64_t end) const {
   SPSCOPE_CHECK(0 <= shift && shift <= kMaxLodShift && first <= end);
   std::vector<RankStrip> strips;
-  for (const StoredPyramid& pyramid : pyramids()) {
-    if (!pyramid.rank || pyramid.track) continue;
+  for (const StoredPyramid& pyramid : rows()) {
     const int finer = std::max(0, pyramid.base_shift - shift);
     const std::int64_t base_first = first >> finer, base_end = first == end ? base_first : ((end - 1) >> finer) + 1;
     std::vector<std::uint8_t> strip = this->strip(pyramid, shift + finer, base_first, base_end);
@@ -280,7 +291,7 @@ std::vector<RankStrip> LodReader::rank_strips(int shift, std::int64_t first, std
         repeated.push_back(strip[static_cast<std::size_t>((k >> finer) - base_first)]);
       strip = std::move(repeated);
     }
-    strips.push_back({*pyramid.rank, std::move(strip)});
+    strips.push_back({pyramid.rank.value_or(kNoRank), pyramid.track, std::move(strip)});
   }
   return strips;
 }

@@ -23,9 +23,10 @@ class Database;
 // meta key: where unfinished events are taken to end, the last moment that any event knows of.
 inline constexpr const char* kRecordedUntil = "recorded_until_ns";
 
-// The strip of all lanes of a rank.
+// The strip of all lanes of a rank, or of one track that is no lane.
 struct RankStrip {
-  int rank = 0;
+  int rank = 0;                  // kNoRank: the track names none
+  std::optional<TrackId> track;  // absent: the lanes of the rank
   std::vector<std::uint8_t> strip;
 };
 
@@ -65,9 +66,12 @@ class LodReader {
   std::vector<LodBucket> buckets(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
   // The same in one byte a bucket, as lod_strip makes it.
   std::vector<std::uint8_t> strip(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
-  // Buckets [first, end) of the strips of all ranks, by rank: a window of a timeline. Of a rank whose base shift is
-  // wider than `shift`, buckets that one of its base shift covers are all like that one. REQUIRES: as of strip(), but
-  // that any shift from 0 will do.
+  // What the rows of a timeline are of: the lanes of each rank, behind it the tracks that name it and are no lanes, and
+  // last those that name none.
+  std::vector<StoredPyramid> rows() const;
+  // Buckets [first, end) of the strips of all rows: a window of a timeline. Of a row whose base shift is wider than
+  // `shift`, buckets that one of its base shift covers are all like that one. REQUIRES: as of strip(), but that any
+  // shift from 0 will do.
   std::vector<RankStrip> rank_strips(int shift, std::int64_t first, std::int64_t end) const;
 
  private:

@@ -56,6 +56,7 @@ void LivePane::follow(Workers& workers, const std::string& out) {
   if (window_.follow) window_.begin_ns = 0;  // it is where the newest events are
   window_.columns = std::max(100, static_cast<int>(axis_.width()));
   strips_.follow(workers, out, window_);
+  drawn_ = false;
 }
 
 void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
@@ -65,7 +66,7 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
   if (picture->events == 0) {
     const bool plans = now != nullptr && now->progress && now->progress->phase == "plan";
     ui.note(plans ? "Nothing to draw yet: the plans are being made, and no rank works."
-                  : "Nothing to draw yet: no rank has recorded an operation.");
+                  : "Nothing to draw yet: the layer pass that runs has no operation in the files of the run.");
     ui.space(6);
     return;
   }
@@ -88,6 +89,7 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
   ruler(ui, axis_, from.y, head);
   const Rect rect{axis_.left(), from.y + head, axis_.left() + axis_.width(), from.y + head + height};
   strips(ui, rect, *picture);
+  drawn_ = true;
   const Hit hit = ui.target("strips", rect, {.kind = "area", .ring = false});
   take_pointer(hit);
   if (hit.hovered && !hit.held) tell(ui, rect, *picture, now);
@@ -104,7 +106,8 @@ void LivePane::buttons(Ui& ui) {
       window_.follow && !axis_.shows_all())
     axis_.show(static_cast<double>(axis_.extent_ns()) - (axis_.end_ns() - axis_.begin_ns()),
                static_cast<double>(axis_.extent_ns()));
-  ui.same_line(14);
+  const float buttons = ui.text_width("Zoom inZoom outAll") + 3 * ui.px(16) + 2 * ui.px(4) + ui.px(18);
+  if (ImGui::GetItemRectMax().x + buttons < ImGui::GetItemRectMin().x + ui.width_left()) ui.same_line(14);
   const float middle = axis_.left() + axis_.width() / 2;
   if (ui.button("zoom in", "Zoom in", {.quiet = true, .tooltip = "Also the wheel, at the pointer"}))
     zoom(1 / kZoomStep, middle);
@@ -189,7 +192,7 @@ void LivePane::tell(Ui& ui, const Rect& rect, const LivePicture& picture, const 
 
 Json LivePane::dump() {
   const LivePicture* picture = strips_.seen();
-  if (picture == nullptr) return {};
+  if (picture == nullptr || !drawn_) return {};
   Json ranks = Json::array();
   for (const LiveStrip& strip : picture->ranks)
     ranks.push_back({{"rank", strip.rank},

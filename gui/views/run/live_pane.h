@@ -20,7 +20,7 @@ class LivePane {
   void follow(Workers& workers, const std::string& out);
   // `now`: what the ranks do at the moment; nullptr while nothing is known. Draws nothing before there are events.
   void draw(Ui& ui, const std::string& out, const WatchedRun* now);
-  // What it shows, exact. Null before there are events.
+  // What it has drawn, exact. Null when it has drawn nothing since the last follow().
   Json dump();
 
  private:
@@ -28,13 +28,13 @@ class LivePane {
   void take_pointer(const Hit& hit);
   void strips(Ui& ui, const Rect& rect, const LivePicture& picture);
   void tell(Ui& ui, const Rect& rect, const LivePicture& picture, const WatchedRun* now);
-  void show(double begin_ns, double span_ns);
   void zoom(double factor, float x);
 
   LiveStrips strips_;
   StripPicture picture_;
   TimeAxis axis_;
   LiveWindow window_;
+  bool drawn_ = false;
 };
 
 }  // namespace spscope::gui

@@ -262,13 +262,16 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
                   {.quiet = true, .tooltip = before.empty() ? "to the default: empty" : "to the default: " + before}))
       pages.form.reset(key);
   }
+  float below = top + ui.theme().control();
   const float left_over = ui.width_left() - (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x - left);
   if (const std::string words = unit.empty() ? help : unit + ": " + help; left_over > ui.px(90) && !words.empty()) {
     ui.same_line(8);
-    ImGui::SetCursorPosY(top + ui.px(6));
-    ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted, .max_width = ui.width_left(), .tooltip = words});
+    const bool one_line = ui.text_width(words, Face::kSmall) <= ui.width_left();
+    ImGui::SetCursorPosY(one_line ? top + ui.px(6) : top);
+    ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
+    below = std::max(below, ImGui::GetItemRectMax().y - ImGui::GetWindowPos().y + ImGui::GetScrollY());
   }
-  ImGui::SetCursorPosY(top + ui.theme().control() + ImGui::GetStyle().ItemSpacing.y);
+  ImGui::SetCursorPosY(below + ImGui::GetStyle().ItemSpacing.y);
   if (!problem.empty()) {
     ImGui::SetCursorPosX(left + ui.px(kKeyWidth) + gap);
     ui.text(problem, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .wrap = true});

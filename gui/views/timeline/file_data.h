@@ -2,6 +2,7 @@
 // events of a window. Times are of the run clock, whose zero says where the axis begins.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,22 +23,31 @@ struct PassMark {
   std::int64_t begin_ns = 0, end_ns = 0;
 };
 
+// A row: the lanes of a rank, or a track that is none, as the stream of a device.
 struct FileRank {
-  int rank = 0;
-  int node = -1;             // below 0: not known
-  std::int64_t missing = 0;  // events of it that are not in the file
-  // Over the whole file, summed over the lanes of the rank.
+  int rank = 0;                       // kNoRank: of a track that names none
+  std::optional<TrackId> track = {};  // absent: the lanes of the rank
+  std::string label = {};             // "rank 3", "stream 7, GPU 0"
+  std::size_t owner = 0;              // place of the row of the rank that it stands behind; else its own
+  int node = -1;                      // below 0: not known
+  std::int64_t missing = 0;           // events of it that are not in the file
+  // Over the whole file.
   std::int64_t compute_ns = 0, wait_ns = 0, wire_ns = 0, other_ns = 0;
 };
 
 struct FileTimes {
   std::string why_none;                   // why there is no timeline; "" when there is one
   std::int64_t zero_ns = 0, end_ns = 0;   // first begin and last end of any event
-  int base_shift = 0, coarsest_base = 0;  // of the ranks: the finest, and the widest
-  std::vector<FileRank> ranks;            // by rank, as LodReader::rank_strips gives them
+  int base_shift = 0, coarsest_base = 0;  // of the rows: the finest, and the widest
+  std::vector<FileRank> ranks;            // as LodReader::rank_strips gives them
   std::vector<PassMark> passes;           // by begin
   // The pass of a run that a moment lies in; of none, nullptr.
   const PassMark* pass_of(RunId run, std::int64_t at_ns) const;
+  std::ptrdiff_t num_ranks() const {
+    return std::ranges::count_if(ranks, [](const FileRank& row) { return !row.track; });
+  }
+  // Where an event was: "rank 3, lane 1", "stream 7, GPU 0, rank 3".
+  std::string place_of(const RankEvent& event) const;
 };
 FileTimes load_file_times(const StoreReader& reader);
 

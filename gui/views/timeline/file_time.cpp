@@ -83,12 +83,13 @@ void FileTime::take_rows(Band& band) const {
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (rows_.filter.filter().holds(ranks[i].rank, ranks[i].node)) band.rows.push_back(static_cast<int>(i));
   std::ranges::stable_sort(band.rows, {}, [&](int row) {
-    const FileRank& rank = ranks[static_cast<std::size_t>(row)];
+    // Tracks stay behind the rank that they name, and those of none behind all.
+    const FileRank& rank = ranks[ranks[static_cast<std::size_t>(row)].owner];
     const std::int64_t by = rows_.order == RowOrder::kCompute ? -rank.compute_ns
                             : rows_.order == RowOrder::kWait  ? -rank.wait_ns
                             : rows_.order == RowOrder::kNode  ? rank.node
                                                               : rank.rank;
-    return std::tuple(!pinned_.contains({band.file, rank.rank}), by, rank.rank);
+    return std::tuple(rank.rank == kNoRank, !pinned_.contains({band.file, rank.rank}), by, rank.rank);
   });
 }
 
@@ -129,16 +130,16 @@ const PassMark* FileTime::pass_of_scope(Session& session, const Band& band) cons
 FileTime::Place FileTime::selected(Session& session) {
   const Selection& s = session.selection();
   Band* band = band_of(s);
-  if (band == nullptr || !band->events || !s.rank) return {};
+  if (band == nullptr || !band->events || (!s.rank && !picked_)) return {};
   const PassMark* pass = pass_of_scope(session, *band);
   const auto is_it = [&](const RankEvent& e) {
-    if (picked_ && picked_->rank == *s.rank) return e == *picked_;
-    return s.op && pass != nullptr && e.span.op_id == *s.op && e.run == pass->run &&
+    if (picked_ && picked_->rank == s.rank.value_or(kNoRank)) return e == *picked_;
+    return s.op && pass != nullptr && !e.track && e.span.op_id == *s.op && e.run == pass->run &&
            pass->begin_ns <= e.span.begin_ns && e.span.begin_ns <= pass->end_ns;
   };
   const auto& events = band->events->events;
-  for (auto e = std::ranges::lower_bound(events, *s.rank, {}, &RankEvent::rank);
-       e != events.end() && e->rank == *s.rank; ++e)
+  const int rank = s.rank.value_or(kNoRank);
+  for (auto e = std::ranges::lower_bound(events, rank, {}, &RankEvent::rank); e != events.end() && e->rank == rank; ++e)
     if (is_it(*e)) return {band, static_cast<int>(e - events.begin())};
   return {};
 }
@@ -150,7 +151,7 @@ void FileTime::select_rank(Session& session, const Band& band, int rank) {
     for (const Chosen& chosen : session.chosen())
       if (!s.strategy && chosen.key.file == band.file) s.strategy = chosen.key;
   }
-  s.rank = rank;
+  if (rank != kNoRank) s.rank = rank;
   s.op.reset();
   picked_.reset();
   session.select(s);
@@ -161,8 +162,8 @@ void FileTime::select_event(Session& session, const Place& place) {
   const std::vector<PassMark>& passes = place.band->times->passes;
   picked_ = event;
   Selection s = session.selection();
-  s.rank = event.rank;
-  s.op = event.span.op_id >= 0 ? std::optional(static_cast<int>(event.span.op_id)) : std::nullopt;
+  s.rank = event.rank == kNoRank ? std::nullopt : std::optional(event.rank);
+  s.op = event.span.op_id >= 0 && !event.track ? std::optional(static_cast<int>(event.span.op_id)) : std::nullopt;
   s.name = place.band->events->name(event);
   if (const PassMark* pass = place.band->times->pass_of(event.run, event.span.begin_ns)) {
     s.strategy = StrategyKey{place.band->file, pass->strategy_id};

@@ -34,7 +34,7 @@ void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
   const SpanEvent& span = event.span;
   const std::int64_t zero = place.band->times->zero_ns;
   ui.text(place.band->events->name(event), {.face = Face::kBold, .wrap = true});
-  ui.text(fmt::format("{}, rank {}, lane {}", place.band->open->name, event.rank, event.lane),
+  ui.text(fmt::format("{}, {}", place.band->open->name, place.band->times->place_of(event)),
           {.ink = Token::kMuted, .wrap = true});
   ui.space(4);
   fact(ui, "begin", time_text(span.begin_ns - zero));
@@ -57,7 +57,7 @@ void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
 
 void FileTime::rank_details(Ui& ui, const Band& band, int rank) const {
   const auto found = std::ranges::find(band.times->ranks, rank, &FileRank::rank);
-  if (found == band.times->ranks.end()) return;
+  if (found == band.times->ranks.end() || found->track) return;
   ui.text(fmt::format("rank {} of {}", rank, band.open->name), {.face = Face::kBold, .wrap = true});
   ui.text("over the whole file, summed over its lanes", {.face = Face::kSmall, .ink = Token::kMuted});
   if (found->node >= 0) fact(ui, "node", fmt::format("{}", found->node));
@@ -204,7 +204,14 @@ Json FileTime::dump(Session& session) {
       one["shift"] = band->shift;
       one["drawn"] = band->events ? "events" : "strips";
       one["ranks"] = Json::array();
-      for (const int row : band->rows) one["ranks"].push_back(band->times->ranks[static_cast<std::size_t>(row)].rank);
+      one["tracks"] = Json::array();
+      for (const int row : band->rows) {
+        const FileRank& rank = band->times->ranks[static_cast<std::size_t>(row)];
+        if (rank.track)
+          one["tracks"].push_back(rank.label);
+        else
+          one["ranks"].push_back(rank.rank);
+      }
       one["pieces"] = Json::array();
       for (const StripPiece& piece : band->pieces) one["pieces"].push_back(piece_json(*band, piece));
       if (band->events) one["events"] = static_cast<std::int64_t>(band->events->events.size());
@@ -246,7 +253,9 @@ Json FileTime::piece_json(const Band& band, const StripPiece& piece) {
       if (band.rows.size() <= kDumpedRows) hex += fmt::format("{:02x}", byte);
     }
     Json one = Json::object();
-    one["rank"] = band.times->ranks[static_cast<std::size_t>(row)].rank;
+    const FileRank& rank = band.times->ranks[static_cast<std::size_t>(row)];
+    one["rank"] = rank.rank;
+    if (rank.track) one["track"] = rank.label;
     one["busy"] = Json::array();
     for (const std::int64_t sum : sums) one["busy"].push_back(sum);
     if (!hex.empty()) one["bytes"] = hex;

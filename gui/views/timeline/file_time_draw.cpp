@@ -81,10 +81,14 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
   if (band.times && band.times->why_none.empty()) {
     std::set<std::string> strategies;
     for (const PassMark& pass : band.times->passes) strategies.insert(pass.strategy_id);
-    words =
-        fmt::format("{}, {} ranks, {} strateg{}, {} layer passes", duration(band.times->end_ns - band.times->zero_ns),
-                    count_text(static_cast<double>(band.times->ranks.size())), strategies.size(),
-                    strategies.size() == 1 ? "y" : "ies", count_text(static_cast<double>(band.times->passes.size())));
+    words = duration(band.times->end_ns - band.times->zero_ns);
+    if (band.times->num_ranks() > 0)
+      words += fmt::format(", {} ranks", count_text(static_cast<double>(band.times->num_ranks())));
+    if (!band.times->passes.empty())
+      words += fmt::format(", {} strateg{}, {} layer passes", strategies.size(), strategies.size() == 1 ? "y" : "ies",
+                           count_text(static_cast<double>(band.times->passes.size())));
+    if (const auto tracks = std::ssize(band.times->ranks) - band.times->num_ranks(); tracks > 0)
+      words += fmt::format(", {} rows of devices, threads and programs", tracks);
     if (band.rows.size() < band.times->ranks.size())
       words += fmt::format(", {} shown", count_text(static_cast<double>(band.rows.size())));
     if (band.events_slot.error() == nullptr && band.events_slot.value() != nullptr &&
@@ -189,8 +193,10 @@ void FileTime::draw_band(Ui& ui, Session& session, Band& band, float room) {
   const Ui::Scope inside = ui.scope("file " + band.open->name);
   draw_head(ui, session, band);
   if (!band.times || !band.times->why_none.empty()) return;
-  draw_strategies(ui, band);
-  draw_passes(ui, session, band);
+  if (!band.times->passes.empty()) {
+    draw_strategies(ui, band);
+    draw_passes(ui, session, band);
+  }
   draw_rows(ui, session, band, room - ui.px(26 + kStrategyHeight + kPassHeight + 10));
   ImGui::Dummy({0, ui.px(8)});
 }
@@ -255,7 +261,8 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
   const Rect clip = ui.clip();
   // A selected row keeps its label, and those that would stand in it have none.
   const auto chosen = std::ranges::find_if(band.rows, [&](int row) {
-    return same_file && selection.rank == band.times->ranks[static_cast<std::size_t>(row)].rank;
+    const FileRank& rank = band.times->ranks[static_cast<std::size_t>(row)];
+    return same_file && !rank.track && selection.rank == rank.rank;
   });
   const auto far_from_chosen = [&](std::size_t i) {
     const auto rows = std::abs(static_cast<std::ptrdiff_t>(i) - (chosen - band.rows.begin()));
@@ -264,20 +271,21 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
   Hit hit;
   if (!each) hit = ui.target("ranks", gutter, {.kind = "area", .ring = false});
   for (std::size_t i = 0; i < band.rows.size(); ++i) {
-    const int rank = band.times->ranks[static_cast<std::size_t>(band.rows[i])].rank;
+    const FileRank& of = band.times->ranks[static_cast<std::size_t>(band.rows[i])];
+    const int rank = of.rank;
     const Rect row{gutter.left, gutter.top + static_cast<float>(i) * band.row_height, gutter.right,
                    gutter.top + static_cast<float>(i + 1) * band.row_height};
     if (row.bottom < clip.top || row.top > clip.bottom) continue;
-    const bool selected = same_file && selection.rank == rank;
+    const bool selected = same_file && !of.track && selection.rank == rank;
     if (selected) ui.fill(row, ui.color(Token::kSelected));
-    const std::string label = fmt::format("rank {}", rank);
+    const std::string& label = of.label;
     if (each)
-      hit = ui.target(label, row,
+      hit = ui.target(of.track ? fmt::format("track {}", static_cast<std::int64_t>(*of.track)) : label, row,
                       {.kind = "row", .text = label, .selected = selected, .small = row.height() < ui.px(20)});
     const bool pointed = each ? hit.hovered : hit.hovered && row.holds(ImGui::GetMousePos().x, ImGui::GetMousePos().y);
-    if (pointed) pointed_ = rank;
+    if (pointed && !of.track) pointed_ = rank;
     if (pointed && hit.clicked) select_rank(session, band, rank);
-    const std::int64_t missing = band.times->ranks[static_cast<std::size_t>(band.rows[i])].missing;
+    const std::int64_t missing = of.missing;
     const std::string lost =
         missing > 0 ? fmt::format("{} events of it are not in the file", count_text(static_cast<double>(missing))) : "";
     if (missing > 0 && row.height() >= ui.px(6)) gap_mark(ui, row, missing);
@@ -285,11 +293,14 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
     if (!selected && (i % static_cast<std::size_t>(step) != 0 || !(step == 1 || far_from_chosen(i)))) continue;
     if (row.top + ui.px(kLabelHeight) > clip.bottom + ui.px(4)) continue;
     const float high = std::max(row.height(), ui.px(kLabelHeight));
-    ui.fill({row.left + ui.px(8), row.top + ui.px(2), row.left + ui.px(12), row.top + high - ui.px(2)},
-            Ui::color(rank_color(rank)), ui.px(2));
-    const std::string pin = pinned_.contains({band.file, rank}) ? " (pinned)" : "";
-    ui.text_at(row.left + ui.px(22), row.top + (high - ui.line_height(Face::kSmall)) / 2 + ui.px(1), label + pin,
-               {.face = Face::kSmall, .max_width = row.width() - ui.px(24)},
+    // The tracks of a rank stand under its bar of colour.
+    if (!of.track)
+      ui.fill({row.left + ui.px(8), row.top + ui.px(2), row.left + ui.px(12), row.top + high - ui.px(2)},
+              Ui::color(rank_color(rank)), ui.px(2));
+    const std::string pin = !of.track && pinned_.contains({band.file, rank}) ? " (pinned)" : "";
+    ui.text_at(row.left + ui.px(of.track && rank != kNoRank ? 32 : 22),
+               row.top + (high - ui.line_height(Face::kSmall)) / 2 + ui.px(1), label + pin,
+               {.face = Face::kSmall, .max_width = row.width() - ui.px(34)},
                selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
   }
 }
@@ -303,8 +314,10 @@ void FileTime::draw_dimmed(Ui& ui, const Band& band) const {
     ui.fill(rect, ui.color(Token::kSurface, kDimmed));
     ui.mark(fmt::format("dim {} to {}", first, last - 1), rect);
   };
-  const auto at = std::ranges::find_if(
-      band.rows, [&](int row) { return band.times->ranks[static_cast<std::size_t>(row)].rank == *pointed_; });
+  const auto at = std::ranges::find_if(band.rows, [&](int row) {
+    const FileRank& rank = band.times->ranks[static_cast<std::size_t>(row)];
+    return !rank.track && rank.rank == *pointed_;
+  });
   const auto lit = static_cast<std::size_t>(at - band.rows.begin());
   cover(0, lit);
   cover(lit + 1, band.rows.size());
@@ -379,7 +392,7 @@ void FileTime::take_hover(Ui& ui, Session& session, const Band& band, const Rect
                        ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0;
   if (!band.events) {
     if (clicked) select_rank(session, band, band.times->ranks[row].rank);
-    ui.tooltip(fmt::format("rank {} at {}", band.times->ranks[row].rank,
+    ui.tooltip(fmt::format("{} at {}", band.times->ranks[row].label,
                            moment(static_cast<std::int64_t>(time_.axis.ns(mouse.x)))));
     return;
   }
@@ -399,7 +412,7 @@ void FileTime::event_tip(Ui& ui, const Place& place) const {
   ui.tooltip([&] {
     ui.text(place.band->events->name(event), {.face = Face::kBold, .max_width = ui.px(460)});
     const std::string length = span.end_ns == kNeverEnded ? "did not end" : duration(span.end_ns - span.begin_ns);
-    line(fmt::format("rank {}, lane {}, {} from {}", event.rank, event.lane, length, moment(span.begin_ns - zero)));
+    line(fmt::format("{}, {} from {}", place.band->times->place_of(event), length, moment(span.begin_ns - zero)));
     if (event.wait_begin_ns < event.wait_end_ns)
       line(fmt::format("waited {} from {}", duration(event.wait_end_ns - event.wait_begin_ns),
                        moment(event.wait_begin_ns - zero)));

@@ -22,9 +22,10 @@ constexpr float kKnown = 0.01F;
 constexpr std::array<TimePart, 16> kPartOfCategory = [] {
   std::array<TimePart, 16> parts{};
   parts.fill(TimePart::kOther);
-  for (const EventCategory c : {EventCategory::kAttend, EventCategory::kLocal, EventCategory::kRearrange})
+  for (const EventCategory c : {EventCategory::kAttend, EventCategory::kLocal, EventCategory::kRearrange,
+                                EventCategory::kKernel, EventCategory::kMemset})
     parts[static_cast<std::size_t>(c)] = TimePart::kCompute;
-  for (const EventCategory c : {EventCategory::kTransfer, EventCategory::kBarrier})
+  for (const EventCategory c : {EventCategory::kTransfer, EventCategory::kBarrier, EventCategory::kCopy})
     parts[static_cast<std::size_t>(c)] = TimePart::kWire;
   parts[static_cast<std::size_t>(EventCategory::kLatePeer)] = TimePart::kLatePeer;
   return parts;

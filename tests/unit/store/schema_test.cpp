@@ -109,6 +109,7 @@ TEST(EnumNames, StoredNumbersStay) {
   for (const char* row : {"strategy.mode 0 execute",
                           "strategy.mode 1 project",
                           "strategy.mode 2 simulate",
+                          "strategy.mode 3 observed",
                           "plan_op.kind 0 local",
                           "plan_op.kind 1 attend",
                           "plan_op.kind 2 merge",

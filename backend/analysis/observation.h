@@ -1,0 +1,44 @@
+// Observations: what a program did that was watched and not planned (store/observed_run.h), as sums over its events.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/comparison.h"
+#include "backend/store/observed_run.h"
+
+namespace spscope {
+
+// Events of one category on all tracks of one kind that name a rank, or of those that name none.
+struct ObservedWork {
+  std::optional<int> rank;
+  std::string track_kind, category;  // "device stream", "kernel"
+  std::int64_t count = 0;
+  std::int64_t total_ns = 0;  // sum of durations: more than the run took where tracks overlap
+};
+
+struct ObservedName {
+  std::string name;
+  std::int64_t count = 0, total_ns = 0;
+};
+
+struct Observation {
+  ObservedRun run;
+  std::string file, tool_version, created_utc;
+  std::vector<ObservedWork> work;     // by rank, kind of track, then longest first
+  std::vector<ObservedName> kernels;  // of all ranks, longest first; at most kMostKernels
+  std::vector<MachineLine> machine;
+  Recording recording;
+
+  static constexpr int kMostKernels = 20;
+};
+
+// One for each observed run of the file; none in a file of strategies.
+std::vector<Observation> observations(const StoreReader& reader);
+
+// Throws Error (kUsage) for a file of an observed run, which has no strategies to `verb`: "compare".
+void require_strategies(const StoreReader& reader, const std::string& verb);
+
+}  // namespace spscope

@@ -1,0 +1,119 @@
+// A program that was watched: its head and its events make a file that every reader takes for what it is.
+#include "backend/store/observed_run.h"
+
+#include <gmock/gmock.h>
+
+#include "backend/analysis/observation.h"
+#include "tests/unit/store/two_ranks.h"
+
+namespace spscope {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::error_of;
+using ::testing::HasSubstr;
+
+constexpr const char* kCommand = "/usr/bin/python3 train.py --name 'a b'";
+
+class ObservedRunTest : public ::testing::Test {
+ protected:
+  RunId begin(StoreWriter& writer) { return begin_observed_run(writer, kCommand); }
+  // Kernels of 10 and 30 ns on a stream of rank 1, a wait of a thread, and a range that no rank had.
+  void write_events(EventWriter& events) {
+    const TrackId stream =
+        events.add_track({.rank = 1, .kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "GPU 0"});
+    const NameId gemm = events.name("gemm"), norm = events.name("norm");
+    const std::uint32_t kernel = event_flags(EventCategory::kKernel);
+    events.append(kNoRun, stream,
+                  std::vector<WorkEvent>{{{100, 130, -1, gemm, kernel}, 0, 1, 0},
+                                         {{130, 160, -1, gemm, kernel}, 0, 2, 0},
+                                         {{160, 170, -1, norm, kernel}, 0, 3, 0}});
+    const TrackId thread = events.add_track({.rank = 1, .kind = TrackKind::kHostThread, .name = "main"});
+    events.append(kNoRun, thread,
+                  std::vector<WorkEvent>{{{90, 180, -1, 0, event_flags(EventCategory::kSynchronize)}, 0, 0, 0}});
+    events.count_dropped(stream, 4);
+  }
+  // As an attach that sees the end of its program, or is killed before.
+  std::string recorded(bool ends) {
+    const std::string head = folder_ / "a.head.db", out = folder_ / "out.db";
+    {
+      StoreWriter writer = StoreWriter::shard(head, testing::head_shard(), {.tool_version = "1.0"});
+      const RunId run = begin(writer);
+      write_events(writer.events());
+      writer.checkpoint();
+      if (ends) {
+        end_observed_run(writer, {.run = run, .ranks = 4, .nodes = 2, .finished = true, .begin_ns = 50, .end_ns = 250});
+        writer.finish();
+      }
+    }
+    testing::merge(out, {head}, {.tolerant = !ends});
+    return out;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ObservedRunTest, IsReadAsWritten) {
+  const StoreReader reader(recorded(true));
+  const std::vector<ObservedRun> observed = observed_runs(reader);
+  ASSERT_EQ(observed.size(), 1u);
+  EXPECT_EQ(observed[0].command, kCommand);
+  EXPECT_EQ(observed[0].ranks, 4);
+  EXPECT_EQ(observed[0].nodes, 2);
+  EXPECT_TRUE(observed[0].finished);
+  EXPECT_EQ(observed[0].begin_ns, 50);
+  EXPECT_EQ(observed[0].end_ns, 250);
+  EXPECT_TRUE(reader.disagreements().empty());
+  EXPECT_TRUE(reader.disagreements(observed[0].run).empty());
+  const QueryResult shown = reader.query(
+      "SELECT s.label, e.name, u.makespan_ns, u.compute, u.network FROM strategy s JOIN strategy_summary u "
+      "USING (strategy_id) JOIN enum_name e ON e.kind = 'strategy.mode' AND e.value = s.mode");
+  ASSERT_EQ(shown.rows.size(), 1u);
+  EXPECT_THAT(shown.rows[0], ElementsAre("python3", "observed", "200", "measured", "measured"));
+}
+
+TEST_F(ObservedRunTest, HasSumsAndNoStrategies) {
+  const StoreReader reader(recorded(true));
+  EXPECT_TRUE(compare_store(reader).empty());
+  EXPECT_TRUE(makespans(reader).empty());
+  const std::vector<Observation> all = observations(reader);
+  ASSERT_EQ(all.size(), 1u);
+  const Observation& o = all[0];
+  ASSERT_EQ(o.work.size(), 2u);
+  EXPECT_EQ(o.work[0].rank, 1);
+  EXPECT_EQ(o.work[0].track_kind, "device stream");
+  EXPECT_EQ(o.work[0].category, "kernel");
+  EXPECT_EQ(o.work[0].count, 3);
+  EXPECT_EQ(o.work[0].total_ns, 70);
+  EXPECT_EQ(o.work[1].category, "synchronize");
+  ASSERT_EQ(o.kernels.size(), 2u);
+  EXPECT_EQ(o.kernels[0].name, "gemm");
+  EXPECT_EQ(o.kernels[0].total_ns, 60);
+  EXPECT_EQ(o.kernels[1].count, 1);
+  EXPECT_EQ(o.recording.dropped, 4);
+  const Error refused = error_of([&] { require_strategies(reader, "compare"); });
+  EXPECT_EQ(refused.code(), ErrorCode::kUsage);
+  EXPECT_THAT(refused.what(), HasSubstr("out.db\" is of a program that was observed, /usr/bin/python3 train.py"));
+  EXPECT_THAT(refused.hint(), HasSubstr("spscope report"));
+}
+
+TEST_F(ObservedRunTest, WhoseEndNobodySawIsNotFinished) {
+  const StoreReader reader(recorded(false));
+  const std::vector<ObservedRun> observed = observed_runs(reader);
+  ASSERT_EQ(observed.size(), 1u);
+  EXPECT_FALSE(observed[0].finished);
+  EXPECT_EQ(observed[0].end_ns, 0);
+  EXPECT_EQ(observed[0].command, kCommand);
+  EXPECT_EQ(reader.query("SELECT sum(count) FROM event_stats").rows[0][0], "4");
+  EXPECT_TRUE(compare_store(reader).empty());
+}
+
+// A file of strategies is none of a program that was observed.
+TEST_F(ObservedRunTest, IsNotAFileOfStrategies) {
+  testing::write_sample(folder_ / "run.db");
+  const StoreReader reader(folder_ / "run.db");
+  EXPECT_TRUE(observations(reader).empty());
+  require_strategies(reader, "compare");
+}
+
+}  // namespace
+}  // namespace spscope
