@@ -90,7 +90,7 @@ std::unique_ptr<Collector> start_scripted(TraceSink& sink, const CollectedProces
 }
 
 constexpr CollectorRow kRows[] = {
-    {"scripted", "kernels by a script", [] { return std::optional<std::string>(); }, start_scripted}};
+    {"scripted", "kernels by a script", {}, [] { return std::optional<std::string>(); }, start_scripted}};
 
 }  // namespace
 
