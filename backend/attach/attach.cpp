@@ -21,7 +21,7 @@
 namespace spscope {
 namespace {
 
-constexpr int kNapMs = 5;                           // between two looks at rings that were empty
+constexpr int kNapMs = 5;                         // between two looks at rings that were empty
 constexpr std::int64_t kGraceNs = 1'000'000'000;  // for processes that outlive the program
 
 // All processes of the program.
@@ -43,9 +43,10 @@ class Watch {
       if (program.end() && ended_ns == 0) ended_ns = now_ns();
     }
     if (!attached_.empty())
-      setup_.on_note(fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
-                                 "now on is not stored",
-                                 attached_.size()));
+      setup_.on_note(
+          fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
+                      "now on is not stored",
+                      attached_.size()));
     for (const std::unique_ptr<Attachment>& attachment : attached_) attachment->finish();
     attached_.clear();
     if (counters_) counters_->finish();
@@ -108,9 +109,10 @@ std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup
     if (other == nullptr || *other == '\0')
       variables.emplace_back(name, setup.library);
     else if (other != setup.library)
-      setup.on_note(fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
-                                "it would keep from us",
-                                name, other));
+      setup.on_note(
+          fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
+                      "it would keep from us",
+                      name, other));
   }
   return variables;
 }
@@ -138,7 +140,8 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   const CollectingNote& note = output.note();
   WriteOptions write;
   write.tool_version = setup.tool_version;
-  StoreWriter head = StoreWriter::shard(note.head_db(), {ShardKind::kHead, ShardClock::kRun, -1, note.collection}, write);
+  StoreWriter head =
+      StoreWriter::shard(note.head_db(), {ShardKind::kHead, ShardClock::kRun, -1, note.collection}, write);
   head.add_machine(machine_facts());
   head.checkpoint();
   Watch watch(setup, note);

@@ -16,7 +16,8 @@ namespace spscope {
 struct AttachSetup {
   std::vector<std::string> command;
   std::string library;  // path of the injection library
-  // A named pipe or a file that gets a line for each commit: "pid events track" for each track that it reached; "": none.
+  // A named pipe or a file that gets a line for each commit: "pid events track" for each track that it reached; "":
+  // none.
   std::string acknowledge;
   std::string tool_version;
   std::function<void(const std::string&)> on_note;  // what the user should know

@@ -25,7 +25,8 @@ std::string shard_path(const CollectingNote& note, std::optional<int> rank, int 
 std::function<void(std::span<const CommittedTrack>)> acknowledge_to(const std::string& path, pid_t pid) {
   const auto out = std::make_shared<std::ofstream>(path, std::ios::app);
   if (!out->is_open())
-    throw Error(ErrorCode::kOutputPlace, fmt::format("commits cannot be told to \"{}\": {}", path, std::strerror(errno)),
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("commits cannot be told to \"{}\": {}", path, std::strerror(errno)),
                 "give --acknowledge a named pipe or a file");
   return [out, pid](std::span<const CommittedTrack> tracks) {
     std::string lines;

@@ -31,16 +31,19 @@ std::string path_of_library() {
   std::error_code error;
   const std::filesystem::path found = std::filesystem::canonical(path, error);
   if (!error) return found.string();
-  throw Error(ErrorCode::kCannotCollect,
-              fmt::format("the library that programs load is not there: \"{}\"", path.lexically_normal().string()),
-              "install spscope as a whole: libspscope_inject.so belongs into ../lib/spscope beside the program's folder");
+  throw Error(
+      ErrorCode::kCannotCollect,
+      fmt::format("the library that programs load is not there: \"{}\"", path.lexically_normal().string()),
+      "install spscope as a whole: libspscope_inject.so belongs into ../lib/spscope beside the program's folder");
 }
 
 void explain_nothing(const std::function<void(const std::string&)>& note) {
-  note("no process of the program started CUDA with the injection library, so nothing was collected and no file was "
-       "made");
-  note("  a program on GPUs loads it by CUDA_INJECTION64_PATH: see that nothing between attach and the program clears "
-       "its environment (sudo, containers, srun --export=NONE), and that it runs on this host");
+  note(
+      "no process of the program started CUDA with the injection library, so nothing was collected and no file was "
+      "made");
+  note(
+      "  a program on GPUs loads it by CUDA_INJECTION64_PATH: see that nothing between attach and the program clears "
+      "its environment (sudo, containers, srun --export=NONE), and that it runs on this host");
 }
 
 // What was collected becomes OUT. An error is told, and changes nothing of how the program ended.

@@ -1,6 +1,6 @@
 // The memory in which a program that is watched leaves its events for the process that stores them (`spscope attach`):
-// a ring for each track, and a log of what events refer to. Whatever the program had published when it ended, however it
-// ended, can still be read there.
+// a ring for each track, and a log of what events refer to. Whatever the program had published when it ended, however
+// it ended, can still be read there.
 //
 // One process writes (shared_trace_sink.h), one reads (shared_trace_reader.h), and neither waits for the other. All
 // zeros is an empty one, and only pages that were written take memory. Both sides must be of one layout: the program

@@ -70,9 +70,10 @@ bool SharedTraceReader::read_log() {
   if (const std::uint64_t refused = memory_.log_refused.load(std::memory_order_relaxed);
       refused != 0 && log_refused_ == 0) {
     log_refused_ = refused;
-    on_note_(fmt::format("{} has more different names and details than the shared memory has room for: events with "
-                         "later ones have none",
-                         owner_.process));
+    on_note_(
+        fmt::format("{} has more different names and details than the shared memory has room for: events with "
+                    "later ones have none",
+                    owner_.process));
   }
   if (log_is_broken_) return false;
   const std::uint64_t end = memory_.log_end.load(std::memory_order_acquire);
@@ -87,8 +88,8 @@ bool SharedTraceReader::read_log() {
     SharedTrace::EntryHeader header;
     const bool has_header = read_into(rest, header);
     const std::size_t size = (sizeof header + std::size_t{header.num_bytes} + 7) / 8 * 8;
-    log_is_broken_ = !has_header || size > rest.size() ||
-                     !read_entry(header.entry, rest.subspan(sizeof header, header.num_bytes));
+    log_is_broken_ =
+        !has_header || size > rest.size() || !read_entry(header.entry, rest.subspan(sizeof header, header.num_bytes));
     if (log_is_broken_)
       give_up(fmt::format("its log makes no sense from byte {} on", log_read_));
     else
@@ -195,8 +196,8 @@ bool SharedTraceReader::translate(const Source& source, RingRecord& record) cons
 
 void SharedTraceReader::read_counts(Source& source, std::size_t place) {
   const SharedTrace::TrackCounters& counters = memory_.tracks[place];
-  const std::uint64_t dropped = counters.dropped.load(std::memory_order_relaxed) +
-                                counters.ring.dropped.load(std::memory_order_relaxed);
+  const std::uint64_t dropped =
+      counters.dropped.load(std::memory_order_relaxed) + counters.ring.dropped.load(std::memory_order_relaxed);
   const std::uint64_t unreadable = counters.unreadable.load(std::memory_order_relaxed);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // more come of damage
   if (dropped == source.dropped && unreadable == source.unreadable) return;

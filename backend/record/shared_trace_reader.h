@@ -60,7 +60,7 @@ class SharedTraceReader {
   std::size_t log_read_ = 0;
   bool log_is_broken_ = false;
   std::uint64_t log_refused_ = 0;
-  std::vector<NameId> names_ = {0};           // of the sink, by those of the memory
+  std::vector<NameId> names_ = {0};  // of the sink, by those of the memory
   std::vector<WorkDetailId> details_ = {0};
   std::vector<Source> tracks_;
   std::vector<std::uint64_t> pushed_;  // scratch of drain()

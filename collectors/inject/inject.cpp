@@ -89,7 +89,7 @@ void begin_here() {
   std::optional<Connection> connection = Connection::open();
   if (!connection) return;
   const SignalsBlocked blocked;
-  injected = new Injected(*connection);
+  injected = std::make_unique<Injected>(*connection).release();
   ::pthread_atfork(nullptr, nullptr, [] {
     if (!is_child) injected->leave_to_parent();
     is_child = true;
@@ -104,11 +104,8 @@ void begin_here() {
 }  // namespace
 
 TraceSink* begin() noexcept {
-  try {
-    std::call_once(begun, begin_here);
-  } catch (...) {  // the program goes on without
-    return nullptr;
-  }
+  // Where it fails the program goes on without.
+  if (failure_of([] { std::call_once(begun, begin_here); })) return nullptr;
   return injected == nullptr || is_child ? nullptr : &injected->sink();
 }
 

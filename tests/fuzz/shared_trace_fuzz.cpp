@@ -24,7 +24,8 @@ std::string input_of(SharedTrace& memory) {
   for (std::size_t ring = 0; ring < 2; ++ring) {
     head.pushed[ring] = memory.tracks[ring].ring.pushed;
     head.dropped[ring] = memory.tracks[ring].ring.dropped;
-    std::copy_n(memory.records.begin() + static_cast<std::ptrdiff_t>(ring * kFirstOfSecond), kRecords, head.records[ring]);
+    std::copy_n(memory.records.begin() + static_cast<std::ptrdiff_t>(ring * kFirstOfSecond), kRecords,
+                head.records[ring]);
   }
   return std::string(reinterpret_cast<const char*>(&head), sizeof head) +
          std::string(reinterpret_cast<const char*>(memory.log.data()), memory.log_end);
@@ -74,7 +75,8 @@ void read(std::string_view input) {
   for (std::size_t ring = 0; ring < 2; ++ring) {
     memory->tracks[ring].ring.pushed = head.pushed[ring];
     memory->tracks[ring].ring.dropped = head.dropped[ring];
-    std::copy_n(head.records[ring], kRecords, memory->records.begin() + static_cast<std::ptrdiff_t>(ring * kFirstOfSecond));
+    std::copy_n(head.records[ring], kRecords,
+                memory->records.begin() + static_cast<std::ptrdiff_t>(ring * kFirstOfSecond));
   }
   testing::KeptTrace kept(1024);
   SharedTraceReader reader(*memory, {}, kept, [](const std::string&) {});

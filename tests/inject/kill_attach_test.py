@@ -3,7 +3,7 @@
 Afterwards the file that attach makes, when it lives, or else that of `spscope recover` holds
   * every event that attach had told as committed (--acknowledge);
   * when only the program was killed, every event that it had published before: it counts them in a file of its own;
-  * for each track the first events without a gap: their correlations count from 0;
+  * for each track the first events without a gap: their correlations count from 1;
   * ledgers that balance, and right checksums, as `spscope doctor` says.
 Nothing is left in /dev/shm or in the folder for temporary files but the folder of a collection that attach could not
 merge, and a program whose attach was killed comes to its own end.
@@ -103,7 +103,7 @@ class Test:
         for row in self.rows(EVENTS):
             correlations.setdefault(row["track_id"], []).append(int(row["correlation_id"]))
         for track, found in correlations.items():
-            assert found == list(range(len(found))), f"track {track}: events are missing in between"
+            assert found == list(range(1, len(found) + 1)), f"track {track}: events are missing in between"
         stored = sum(map(len, correlations.values()))
         assert stored >= sum(told.values()), f"{stored} events, acknowledged were {told}"
         if all_published:

@@ -28,7 +28,7 @@ int setting(const char* name, int otherwise) {
 
 std::atomic<std::uint64_t>* map_counts(int threads) {
   const char* const folder = std::getenv("SPSCOPE_SCRIPT_COUNTS");
-  if (folder == nullptr) return new std::atomic<std::uint64_t>[static_cast<std::size_t>(threads)]();
+  if (folder == nullptr) std::abort();
   const std::string path = std::string(folder) + "/" + std::to_string(::getpid());
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   const std::size_t bytes = sizeof(std::uint64_t) * static_cast<std::size_t>(threads);
@@ -72,7 +72,7 @@ class ScriptedCollector final : public Collector {
       WorkEvent event;
       event.span = {std::max(now_ns(), end_ns), 0, -1, name, event_flags(EventCategory::kKernel)};
       event.span.end_ns = end_ns = event.span.begin_ns + 1000;
-      event.correlation = static_cast<std::uint32_t>(i);
+      event.correlation = static_cast<std::uint32_t>(i + 1);  // 0 is none
       event.detail = sink.detail({.grid = {i % 4 + 1, 1, 1}, .device = 0});
       if (ring.push(RingRecord::of(event))) count.fetch_add(1);
       if (every_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(every_us));

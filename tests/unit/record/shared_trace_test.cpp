@@ -33,7 +33,8 @@ struct SharedTraceTest : ::testing::Test {
   SharedTraceSink program{*memory};
   KeptTrace kept;
   std::vector<std::string> notes;
-  SharedTraceReader reader{*memory, {3, "python (process 7)"}, kept, [this](const std::string& n) { notes.push_back(n); }};
+  SharedTraceReader reader{
+      *memory, {3, "python (process 7)"}, kept, [this](const std::string& n) { notes.push_back(n); }};
 };
 
 TEST_F(SharedTraceTest, BringsOverTracksNamesDetailsAndRecords) {
@@ -219,8 +220,11 @@ TEST_F(SharedTraceTest, ATrackOutsideOfTheRecordsIsRefused) {
   SharedTrace::TrackEntry entry;
   std::uint8_t* const at = memory->log.data() + sizeof(SharedTrace::EntryHeader);
   std::memcpy(&entry, at, sizeof entry);
-  for (const auto& [first, records] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-           {SharedTrace::kRecords, 256}, {SharedTrace::kRecords - 255, 256}, {0, 255}, {0, SharedTrace::kRecords * 2}}) {
+  for (const auto& [first, records] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{SharedTrace::kRecords, 256},
+                                                            {SharedTrace::kRecords - 255, 256},
+                                                            {0, 255},
+                                                            {0, SharedTrace::kRecords * 2}}) {
     entry.first_record = first;
     entry.num_records = records;
     std::memcpy(at, &entry, sizeof entry);
