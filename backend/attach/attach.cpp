@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "backend/attach/attach_socket.h"
 #include "backend/attach/attachment.h"
@@ -17,6 +18,7 @@
 #include "backend/base/result.h"
 #include "backend/job/machine.h"
 #include "backend/record/attach_request.h"
+#include "backend/store/observed_run.h"
 
 namespace spscope {
 namespace {
@@ -27,10 +29,12 @@ constexpr std::int64_t kGraceNs = 1'000'000'000;  // for processes that outlive 
 // All processes of the program.
 class Watch {
  public:
-  Watch(const AttachSetup& setup, const CollectingNote& collection) : setup_(setup), collection_(collection) {}
+  Watch(const AttachSetup& setup, const CollectingNote& collection, const ClockFit& clock)
+      : setup_(setup), collection_(collection), clock_(clock) {}
 
   const AttachSocket& socket() const { return socket_; }
   int processes() const { return processes_; }
+  int ranks() const { return std::max(1, static_cast<int>(ranks_.size())); }
 
   // Until the program has ended, and its processes have, or a second later.
   void follow(WatchedProgram& program) {
@@ -66,14 +70,16 @@ class Watch {
     for (;;) {
       std::string refused;
       std::unique_ptr<AttachedProcess> process = socket_.accept(refused);
+      if (process != nullptr && process->rank()) ranks_.insert(*process->rank());
       if (!refused.empty()) setup_.on_note("not collected: " + refused);
       if (process == nullptr && refused.empty()) return;
       if (process == nullptr) continue;
       const std::optional<Error> failed = failure_of([&] {
-        attached_.push_back(std::make_unique<Attachment>(std::move(process), processes_ + 1, collection_, setup_));
+        attached_.push_back(
+            std::make_unique<Attachment>(std::move(process), processes_ + 1, collection_, clock_, setup_));
       });
       processes_ += !failed;
-      if (!counters_) counters_.emplace(collection_, setup_);
+      if (!counters_) counters_.emplace(collection_, clock_, setup_);
       if (failed) setup_.on_note("not collected: " + std::string(failed->what()) + "; " + failed->hint());
     }
   }
@@ -93,11 +99,13 @@ class Watch {
 
   const AttachSetup& setup_;
   const CollectingNote& collection_;
+  const ClockFit clock_;
   const AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   std::vector<pollfd> polled_;
   int processes_ = 0;
+  std::set<int> ranks_;
   bool busy_ = false;
 };
 
@@ -143,12 +151,18 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   StoreWriter head =
       StoreWriter::shard(note.head_db(), {ShardKind::kHead, ShardClock::kRun, -1, note.collection}, write);
   head.add_machine(machine_facts());
+  ObservedRun run;
+  run.run = begin_observed_run(head, text_of(setup.command));
   head.checkpoint();
-  Watch watch(setup, note);
+  const ClockFit clock = {.raw_zero_ns = now_ns()};  // the run clock begins with the program
+  Watch watch(setup, note, clock);
   WatchedProgram program(setup.command, variables_for(setup, watch.socket()));
   watch.follow(program);
   if (const std::optional<IncidentRecord> incident = incident_of(*program.end(), setup.command))
     head.add_incident(*incident);
+  run.ranks = watch.ranks();
+  run.end_ns = now_ns() - clock.raw_zero_ns;
+  end_observed_run(head, run);
   head.finish();
   return {*program.end(), watch.processes()};
 }

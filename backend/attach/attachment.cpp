@@ -49,11 +49,12 @@ ShardWriterOptions options_of(const AttachedProcess& process, const CollectingNo
 }  // namespace
 
 Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, const CollectingNote& collection,
-                       const AttachSetup& setup)
+                       const ClockFit& clock, const AttachSetup& setup)
     : process_(std::move(process)),
       on_note_(setup.on_note),
       shard_(shard_path(collection, process_->rank(), number), options_of(*process_, collection, setup)),
       reader_(process_->memory(), {process_->rank(), process_->name()}, shard_, setup.on_note) {
+  shard_.set_clock(clock);
   if (const std::optional<int> rank = process_->rank())
     shard_.write([&](StoreWriter& store) {
       store.add_rank_process({*rank, collection.host, 0, boot_id(), process_->pid(), ""});

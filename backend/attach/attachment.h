@@ -13,9 +13,10 @@ namespace spscope {
 
 class Attachment {
  public:
-  // `number`: of the processes of this collection, from 1 on. Throws Error: the shard cannot be made.
+  // `number`: of the processes of this collection, from 1 on. `clock`: from the raw clock to the run clock. Throws
+  // Error: the shard cannot be made.
   Attachment(std::unique_ptr<AttachedProcess> process, int number, const CollectingNote& collection,
-             const AttachSetup& setup);
+             const ClockFit& clock, const AttachSetup& setup);
 
   int connection() const { return process_->connection(); }
   // Brings over what is there; says whether that was anything.

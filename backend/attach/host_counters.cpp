@@ -13,7 +13,8 @@ constexpr std::string_view kName = "nvml";
 
 }  // namespace
 
-HostCounters::HostCounters(const CollectingNote& collection, const AttachSetup& setup) : on_note_(setup.on_note) {
+HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup)
+    : on_note_(setup.on_note) {
   const auto row = std::ranges::find(collectors(), kName, &CollectorRow::name);
   std::optional<std::string> why = row->cannot_collect();
   if (!why) {
@@ -22,6 +23,7 @@ HostCounters::HostCounters(const CollectingNote& collection, const AttachSetup& 
       options.shard = {ShardKind::kRank, ShardClock::kRaw, -1, collection.collection};
       options.write.tool_version = setup.tool_version;
       shard_ = std::make_unique<ShardWriter>(fmt::format("{}/{}.host.db", collection.folder, collection.stem), options);
+      shard_->set_clock(clock);
       collector_ = row->start(*shard_, {});
     });
     if (failed) why = failed->what();

@@ -13,7 +13,7 @@ namespace spscope {
 class HostCounters {
  public:
   // Starts reading, with a shard of its own. Where that cannot be, it says why and does nothing.
-  HostCounters(const CollectingNote& collection, const AttachSetup& setup);
+  HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup);
   // Ends reading and completes the shard.
   void finish();
 

@@ -74,6 +74,12 @@ class AttachTest(unittest.TestCase):
         self.assertGreater(published, 0)
         self.assertEqual(self.rows("SELECT DISTINCT name, category FROM event"),
                          [{"name": "kernel of stream 0", "category": "kernel"}])
+        strategies = self.rows("SELECT mode, label, ranks FROM strategy JOIN workload USING (workload_id)")
+        self.assertEqual(strategies, [{"mode": "3", "label": "cuda_program", "ranks": "1"}])
+        (repeat,) = self.rows("SELECT begin_ns, makespan_ns, (SELECT min(begin_ns) FROM event) AS first, "
+                              "(SELECT max(end_ns) FROM event) AS last FROM repeat")
+        moments = [int(repeat[key]) for key in ("begin_ns", "first", "last", "makespan_ns")]
+        self.assertEqual(moments, sorted(moments), "events lie outside of the program")
         times = self.rows("SELECT min(end_ns - begin_ns) AS least, max(end_ns - begin_ns) AS most FROM event")
         self.assertEqual(times, [{"least": "1000", "most": "1000"}])
 
