@@ -37,8 +37,9 @@ bool takes_colors(int descriptor) { return takes_escapes(descriptor) && !colors_
 
 constexpr std::int64_t kLeastMaxMemoryBytes = 1 << 20, kMostMaxMemoryBytes = std::int64_t{1} << 50;
 
-// Commands whose own work takes memory, by what was asked and not by what a file holds.
-constexpr std::array<std::string_view, 5> kWorkers = {"run", "plan", "calibrate", "advise", "sweep"};
+// Commands whose own work takes memory, by what was asked and not by what a file holds, or that of a program that they
+// start.
+constexpr std::array<std::string_view, 6> kWorkers = {"run", "plan", "calibrate", "advise", "sweep", "attach"};
 
 // The others do little but read: a file that unfolds beyond the limit stops them.
 bool is_reader(const ChosenCommand& command) { return std::ranges::find(kWorkers, command.name) == kWorkers.end(); }

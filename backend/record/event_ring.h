@@ -3,8 +3,8 @@
 //
 // Lock-free and wait-free: when the ring is full a record is dropped and counted, since a profiler must not slow down
 // what it measures. Producer and consumer keep their counters on separate cache lines, each with a cached copy of the
-// other's, which is refreshed only when the ring appears full or empty. All memory is touched at construction, so that
-// no push causes a page fault.
+// other's, which is refreshed only when the ring appears full or empty. All memory of its own is touched at
+// construction, so that no push causes a page fault.
 #pragma once
 
 #include <atomic>
@@ -62,10 +62,19 @@ struct RingRecord {
 };
 static_assert(sizeof(RingRecord) == 80);
 
+// Where the two sides of a ring are. In memory that two processes share it begins as zeros.
+struct RingCounters {
+  static constexpr std::size_t kCacheLine = 64;
+  alignas(kCacheLine) std::atomic<std::uint64_t> pushed{0}, dropped{0};  // written by the producer
+  alignas(kCacheLine) std::atomic<std::uint64_t> taken{0};               // written by the consumer
+};
+
 class EventRing {
  public:
   // Room for at least `capacity` records: the next power of two.
   explicit EventRing(std::size_t capacity);
+  // In memory of somebody else, which outlives it. REQUIRES: nothing was pushed; as many records as a power of two.
+  EventRing(RingCounters& counters, std::span<RingRecord> records);
   EventRing(const EventRing&) = delete;
   EventRing& operator=(const EventRing&) = delete;
 
@@ -74,55 +83,65 @@ class EventRing {
   // -- producer: called by one thread only
   // False when the ring was full: the record is dropped and counted.
   bool push(const RingRecord& record) noexcept {
-    const std::uint64_t end = pushed_.load(std::memory_order_relaxed);
+    const std::uint64_t end = counters_->pushed.load(std::memory_order_relaxed);
     if (end - taken_seen_ > mask_) {
-      taken_seen_ = taken_.load(std::memory_order_acquire);
+      taken_seen_ = counters_->taken.load(std::memory_order_acquire);
       if (end - taken_seen_ > mask_) {
-        dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        std::atomic<std::uint64_t>& dropped = counters_->dropped;
+        dropped.store(dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         return false;
       }
     }
     records_[end & mask_] = record;
-    pushed_.store(end + 1, std::memory_order_release);
+    counters_->pushed.store(end + 1, std::memory_order_release);
     return true;
+  }
+  // For how many there is room, at the least.
+  std::size_t room() noexcept {
+    taken_seen_ = counters_->taken.load(std::memory_order_acquire);
+    return mask_ + 1 - static_cast<std::size_t>(counters_->pushed.load(std::memory_order_relaxed) - taken_seen_);
   }
 
   // Whether push() would find room.
   bool has_room() noexcept {
-    const std::uint64_t end = pushed_.load(std::memory_order_relaxed);
-    if (end - taken_seen_ > mask_) taken_seen_ = taken_.load(std::memory_order_acquire);
+    const std::uint64_t end = counters_->pushed.load(std::memory_order_relaxed);
+    if (end - taken_seen_ > mask_) taken_seen_ = counters_->taken.load(std::memory_order_acquire);
     return end - taken_seen_ <= mask_;
   }
 
   // -- consumer: called by the writer's thread only
   // The oldest records, contiguous in memory; after release() of all of them the next call may return more.
   std::span<const RingRecord> waiting() noexcept {
-    const std::uint64_t begin = taken_.load(std::memory_order_relaxed);
-    if (pushed_seen_ == begin) pushed_seen_ = pushed_.load(std::memory_order_acquire);
+    const std::uint64_t begin = counters_->taken.load(std::memory_order_relaxed);
+    if (pushed_seen_ == begin) pushed_seen_ = counters_->pushed.load(std::memory_order_acquire);
     const std::size_t at = begin & mask_;
     const std::size_t count = static_cast<std::size_t>(pushed_seen_ - begin);
-    return {records_.get() + at, count < mask_ + 1 - at ? count : mask_ + 1 - at};
+    return {records_ + at, count < mask_ + 1 - at ? count : mask_ + 1 - at};
   }
   // Frees the first `count` records of waiting(). REQUIRES: count <= waiting().size().
   void release(std::size_t count) noexcept {
-    taken_.store(taken_.load(std::memory_order_relaxed) + count, std::memory_order_release);
+    std::atomic<std::uint64_t>& taken = counters_->taken;
+    taken.store(taken.load(std::memory_order_relaxed) + count, std::memory_order_release);
   }
 
   // -- any thread
-  std::int64_t dropped() const noexcept { return static_cast<std::int64_t>(dropped_.load(std::memory_order_relaxed)); }
+  std::int64_t dropped() const noexcept {
+    return static_cast<std::int64_t>(counters_->dropped.load(std::memory_order_relaxed));
+  }
   // Records pushed, dropped ones included.
   std::int64_t sent() const noexcept {
-    return static_cast<std::int64_t>(pushed_.load(std::memory_order_relaxed)) + dropped();
+    return static_cast<std::int64_t>(counters_->pushed.load(std::memory_order_relaxed)) + dropped();
   }
 
  private:
-  static constexpr std::size_t kCacheLine = 64;
+  static constexpr std::size_t kCacheLine = RingCounters::kCacheLine;
   std::size_t mask_;
-  std::unique_ptr<RingRecord[]> records_;
-  alignas(kCacheLine) std::atomic<std::uint64_t> pushed_{0}, dropped_{0};  // written by the producer
-  std::uint64_t taken_seen_ = 0;
-  alignas(kCacheLine) std::atomic<std::uint64_t> taken_{0};  // written by the writer
-  std::uint64_t pushed_seen_ = 0;
+  std::unique_ptr<RingRecord[]> own_records_;  // null, as is the next, in memory of somebody else
+  std::unique_ptr<RingCounters> own_counters_;
+  RingRecord* records_;
+  RingCounters* counters_;
+  alignas(kCacheLine) std::uint64_t taken_seen_ = 0;   // of the producer
+  alignas(kCacheLine) std::uint64_t pushed_seen_ = 0;  // of the consumer
 };
 
 }  // namespace spscope

@@ -232,7 +232,9 @@ CuptiTrace::Stream& CuptiTrace::stream_at(const Place& place) {
                             : fmt::format("stream {} of context {}", place.stream, place.context),
               .process = process_.process,
               .device = fmt::format("GPU {}", place.device)};
-  return streams_.emplace(key, Stream{TrackRows(sink_, std::move(track)), process_.rank.has_value()}).first->second;
+  // A program that is no run of a plan has no ops to wait for.
+  const bool has_rank = process_.rank.has_value() || process_.process.has_value();
+  return streams_.emplace(key, Stream{TrackRows(sink_, std::move(track)), has_rank}).first->second;
 }
 
 TrackRows& CuptiTrace::thread_rows(std::uint32_t thread, const char* what) {

@@ -35,7 +35,8 @@ def check(program, path):
     for line in text.splitlines():
         example = line.strip().startswith("spscope ")
         known = declared(program, words_of(command, line))[0] if example else flags
-        for flag in FLAG.findall(line.partition("|")[0]):
+        # What another program gets is its own.
+        for flag in FLAG.findall(line.partition("|")[0].partition(" -- ")[0]):
             if flag not in known:
                 yield f"{path.name}: {flag} in: {line.strip()}"
 

@@ -1,8 +1,10 @@
 // Calls of the fake CUDA driver about itself, its devices and contexts.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/fake_cuda/fake.h"
@@ -54,6 +56,14 @@ const ErrorWords* words_of(CUresult result) {
 void require_device(CUdevice device) {
   if (device < 0 || device >= fake().settings.devices)
     throw Fault{CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device)};
+}
+
+// As the real driver does: what the variable names is loaded and called, and a library that cannot be is passed over.
+void load_injection() {
+  const char* const path = std::getenv("CUDA_INJECTION64_PATH");
+  void* const library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW);
+  if (library == nullptr) return;
+  if (auto* const begin = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection")); begin != nullptr) begin();
 }
 
 int attribute_value(const Settings& settings, CUdevice_attribute attribute) {
@@ -115,6 +125,7 @@ CUresult cuGetErrorString(CUresult result, const char** text) {
 }
 
 CUresult cuInit(unsigned) {
+  if (!fake().initialised) load_injection();
   fake().initialised = true;
   return fake().settings.devices == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }

@@ -1,0 +1,170 @@
+#include "backend/attach/attach.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "backend/attach/attach_socket.h"
+#include "backend/attach/attachment.h"
+#include "backend/attach/host_counters.h"
+#include "backend/attach/watched_program.h"
+#include "backend/base/clock.h"
+#include "backend/base/result.h"
+#include "backend/job/machine.h"
+#include "backend/record/attach_request.h"
+#include "backend/store/observed_run.h"
+
+namespace spscope {
+namespace {
+
+constexpr int kNapMs = 5;                         // between two looks at rings that were empty
+constexpr std::int64_t kGraceNs = 1'000'000'000;  // for processes that outlive the program
+
+// All processes of the program.
+class Watch {
+ public:
+  Watch(const AttachSetup& setup, const CollectingNote& collection, const ClockFit& clock)
+      : setup_(setup), collection_(collection), clock_(clock) {}
+
+  const AttachSocket& socket() const { return socket_; }
+  int processes() const { return processes_; }
+  int ranks() const { return std::max(1, static_cast<int>(ranks_.size())); }
+
+  // Until the program has ended, and its processes have, or a second later.
+  void follow(WatchedProgram& program) {
+    std::int64_t ended_ns = 0;
+    while (ended_ns == 0 || (!attached_.empty() && now_ns() - ended_ns < kGraceNs)) {
+      wait_for_any(program);
+      program.answer_signals();
+      accept_all();
+      drain_all();
+      if (program.end() && ended_ns == 0) ended_ns = now_ns();
+    }
+    if (!attached_.empty())
+      setup_.on_note(
+          fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
+                      "now on is not stored",
+                      attached_.size()));
+    for (const std::unique_ptr<Attachment>& attachment : attached_) attachment->finish();
+    attached_.clear();
+    if (counters_) counters_->finish();
+  }
+
+ private:
+  void wait_for_any(const WatchedProgram& program) {
+    polled_.assign({{.fd = program.descriptor(), .events = POLLIN, .revents = 0},
+                    {.fd = socket_.descriptor(), .events = POLLIN, .revents = 0}});
+    for (const std::unique_ptr<Attachment>& attachment : attached_)
+      polled_.push_back({.fd = attachment->connection(), .events = POLLIN, .revents = 0});
+    constexpr int kForever = -1;
+    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : attached_.empty() && !program.end() ? kForever : kNapMs);
+  }
+
+  void accept_all() {
+    for (;;) {
+      std::string refused;
+      std::unique_ptr<AttachedProcess> process = socket_.accept(refused);
+      if (process != nullptr && process->rank()) ranks_.insert(*process->rank());
+      if (!refused.empty()) setup_.on_note("not collected: " + refused);
+      if (process == nullptr && refused.empty()) return;
+      if (process == nullptr) continue;
+      const std::optional<Error> failed = failure_of([&] {
+        attached_.push_back(
+            std::make_unique<Attachment>(std::move(process), processes_ + 1, collection_, clock_, setup_));
+      });
+      processes_ += !failed;
+      if (!counters_) counters_.emplace(collection_, clock_, setup_);
+      if (failed) setup_.on_note("not collected: " + std::string(failed->what()) + "; " + failed->hint());
+    }
+  }
+
+  // Those whose connection ended are complete. REQUIRES: wait_for_any() was called for the first of them.
+  void drain_all() {
+    busy_ = false;
+    std::size_t place = 2;  // behind program and socket
+    std::erase_if(attached_, [&](const std::unique_ptr<Attachment>& attachment) {
+      busy_ |= attachment->drain();
+      const bool has_ended = place < polled_.size() && polled_[place].revents != 0;
+      ++place;
+      if (has_ended) attachment->finish();
+      return has_ended;
+    });
+  }
+
+  const AttachSetup& setup_;
+  const CollectingNote& collection_;
+  const ClockFit clock_;
+  const AttachSocket socket_;
+  std::vector<std::unique_ptr<Attachment>> attached_;
+  std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
+  std::vector<pollfd> polled_;
+  int processes_ = 0;
+  std::set<int> ranks_;
+  bool busy_ = false;
+};
+
+// What makes drivers and NCCL load the library. Another tool that is loaded the same way is left alone.
+std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket) {
+  std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()}};
+  for (const char* const name : {"CUDA_INJECTION64_PATH"}) {
+    const char* const other = std::getenv(name);
+    if (other == nullptr || *other == '\0')
+      variables.emplace_back(name, setup.library);
+    else if (other != setup.library)
+      setup.on_note(
+          fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
+                      "it would keep from us",
+                      name, other));
+  }
+  return variables;
+}
+
+// "python train.py"
+std::string text_of(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::optional<IncidentRecord> incident_of(int wait_status, const std::vector<std::string>& command) {
+  if (!WIFSIGNALED(wait_status)) return std::nullopt;
+  const char* const name = ::sigabbrev_np(WTERMSIG(wait_status));
+  IncidentRecord incident;
+  incident.kind = IncidentKind::kKilled;
+  incident.message = fmt::format("{} was ended by {}", text_of(command),
+                                 name != nullptr ? fmt::format("SIG{}", name) : std::to_string(WTERMSIG(wait_status)));
+  return incident;
+}
+
+}  // namespace
+
+AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
+  const CollectingNote& note = output.note();
+  WriteOptions write;
+  write.tool_version = setup.tool_version;
+  StoreWriter head =
+      StoreWriter::shard(note.head_db(), {ShardKind::kHead, ShardClock::kRun, -1, note.collection}, write);
+  head.add_machine(machine_facts());
+  ObservedRun run;
+  run.run = begin_observed_run(head, text_of(setup.command));
+  head.checkpoint();
+  const ClockFit clock = {.raw_zero_ns = now_ns()};  // the run clock begins with the program
+  Watch watch(setup, note, clock);
+  WatchedProgram program(setup.command, variables_for(setup, watch.socket()));
+  watch.follow(program);
+  if (const std::optional<IncidentRecord> incident = incident_of(*program.end(), setup.command))
+    head.add_incident(*incident);
+  run.ranks = watch.ranks();
+  run.end_ns = now_ns() - clock.raw_zero_ns;
+  end_observed_run(head, run);
+  head.finish();
+  return {*program.end(), watch.processes()};
+}
+
+}  // namespace spscope

@@ -1,0 +1,35 @@
+// attach: runs a program that knows nothing of spscope and stores what collectors see of it.
+//
+// The program loads libspscope_inject.so (collectors/inject) into each of its processes that uses CUDA. Each of them
+// asks for shared memory and leaves its events there; this process brings them to a shard for each of them, so that a
+// run in progress, a crash of either side and the file in the end are what they are for runs of plans.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/job/run_output.h"
+
+namespace spscope {
+
+struct AttachSetup {
+  std::vector<std::string> command;
+  std::string library;  // path of the injection library
+  // A named pipe or a file that gets a line for each commit: "pid events track" for each track that it reached; "":
+  // none.
+  std::string acknowledge;
+  std::string tool_version;
+  std::function<void(const std::string&)> on_note;  // what the user should know
+};
+
+struct AttachEnd {
+  int wait_status = 0;  // how the program ended, as waitpid(2) says
+  int processes = 0;    // of it that collected
+};
+
+// Runs the program to its end and writes shards into the collection of `output`. They are complete when this returns.
+// Throws Error: the program cannot be started, or a shard cannot be made.
+AttachEnd attach(const AttachSetup& setup, const RunOutput& output);
+
+}  // namespace spscope

@@ -1,0 +1,75 @@
+#include "backend/attach/attachment.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "backend/base/clock.h"
+#include "backend/base/host.h"
+
+namespace spscope {
+namespace {
+
+// Of a rank, the name that its shard has in runs; a second process of it, and those of no rank, are numbered.
+std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number) {
+  const std::string numbered = fmt::format("{}/{}.process-{}.db", note.folder, note.stem, number);
+  if (!rank) return numbered;
+  const std::string of_rank = note.rank_db(*rank);
+  return std::ifstream(of_rank).is_open() ? numbered : of_rank;
+}
+
+std::function<void(std::span<const CommittedTrack>)> acknowledge_to(const std::string& path, pid_t pid) {
+  const auto out = std::make_shared<std::ofstream>(path, std::ios::app);
+  if (!out->is_open())
+    throw Error(ErrorCode::kOutputPlace,
+                fmt::format("commits cannot be told to \"{}\": {}", path, std::strerror(errno)),
+                "give --acknowledge a named pipe or a file");
+  return [out, pid](std::span<const CommittedTrack> tracks) {
+    std::string lines;
+    for (const CommittedTrack& t : tracks) lines += fmt::format("{} {} {}\n", pid, t.events, t.track->name);
+    *out << lines << std::flush;
+  };
+}
+
+ShardWriterOptions options_of(const AttachedProcess& process, const CollectingNote& note, const AttachSetup& setup) {
+  ShardWriterOptions options;
+  options.shard = {ShardKind::kRank, ShardClock::kRaw, process.rank().value_or(-1), note.collection};
+  options.write.tool_version = setup.tool_version;
+  if (!setup.acknowledge.empty()) options.on_commit = acknowledge_to(setup.acknowledge, process.pid());
+  options.on_failure = [on_note = setup.on_note](const Error& error) {
+    on_note(fmt::format("{}: events from now on are not stored; {}", error.what(), error.hint()));
+  };
+  return options;
+}
+
+}  // namespace
+
+Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, const CollectingNote& collection,
+                       const ClockFit& clock, const AttachSetup& setup)
+    : process_(std::move(process)),
+      on_note_(setup.on_note),
+      shard_(shard_path(collection, process_->rank(), number), options_of(*process_, collection, setup)),
+      reader_(process_->memory(), {process_->rank(), process_->name()}, shard_, setup.on_note) {
+  shard_.set_clock(clock);
+  if (const std::optional<int> rank = process_->rank())
+    shard_.write([&](StoreWriter& store) {
+      store.add_rank_process({*rank, collection.host, 0, boot_id(), process_->pid(), ""});
+    });
+}
+
+void Attachment::finish() {
+  // The rings of the shard empty themselves, so that this comes to an end; a process that still writes must not keep it
+  // from that.
+  constexpr std::int64_t kMostNs = 2'000'000'000;
+  const std::int64_t begin_ns = now_ns();
+  while (reader_.drain() || (!reader_.is_empty() && now_ns() - begin_ns < kMostNs))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  reader_.drain();  // counts of what was dropped
+  shard_.finish();
+}
+
+}  // namespace spscope

@@ -1,0 +1,104 @@
+#include "backend/attach/watched_program.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "backend/base/error.h"
+
+extern char** environ;  // NOLINT: POSIX declares it in no header
+
+namespace spscope {
+namespace {
+
+// What somebody may send to a program that runs. SIGQUIT and SIGWINCH too: attach lives on, and the terminal sends them
+// to the program itself.
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
+
+// The environment of this process with some variables replaced.
+std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    bool is_replaced = false;
+    for (const auto& [name, value] : variables) is_replaced |= text.starts_with(name + "=");
+    if (!is_replaced) entries.emplace_back(text);
+  }
+  for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
+                               const std::vector<std::pair<std::string, std::string>>& variables) {
+  sigset_t taken;
+  ::sigemptyset(&taken);
+  ::sigaddset(&taken, SIGCHLD);
+  for (const int signal : kPassedOn) ::sigaddset(&taken, signal);
+  ::pthread_sigmask(SIG_BLOCK, &taken, &before_);
+  signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+  const std::vector<std::string> environment = environment_with(variables);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setsigmask(&attributes, &before_);
+  const int error = signals_ < 0 ? errno
+                                 : ::posix_spawnp(&pid_, command.front().c_str(), nullptr, &attributes,
+                                                  pointers_to(command).data(), pointers_to(environment).data());
+  ::posix_spawnattr_destroy(&attributes);
+  if (error == 0) return;
+  if (signals_ >= 0) ::close(signals_);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  throw Error(ErrorCode::kLaunch, fmt::format("cannot start \"{}\": {}", command.front(), std::strerror(error)),
+              "give a program that is on the $PATH or its path, after --");
+}
+
+WatchedProgram::~WatchedProgram() {
+  ::close(signals_);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void WatchedProgram::answer_signals() {
+  signalfd_siginfo info;
+  while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    // What the kernel sends, as for a key of the terminal, the program got itself.
+    if (signal != SIGCHLD && info.ssi_code != SI_KERNEL && !end_) ::kill(pid_, signal);
+  }
+  int status = 0;
+  if (!end_ && ::waitpid(pid_, &status, WNOHANG) == pid_) end_ = status;
+}
+
+int exit_code_of(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+int end_like(int wait_status) {
+  if (!WIFSIGNALED(wait_status)) return exit_code_of(wait_status);
+  const int signal = WTERMSIG(wait_status);
+  const rlimit no_core = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(signal, SIG_DFL);
+  sigset_t unblocked;
+  ::sigemptyset(&unblocked);
+  ::sigaddset(&unblocked, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &unblocked, nullptr);
+  ::raise(signal);
+  return exit_code_of(wait_status);  // where raise() did nothing
+}
+
+}  // namespace spscope

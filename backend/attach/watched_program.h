@@ -1,0 +1,45 @@
+// WatchedProgram: the program that `spscope attach` starts. It is in the same process group and has the same terminal
+// and files, so that what a terminal sends (Ctrl+C, Ctrl+Z, a new size) reaches it as if attach were not there; signals
+// that somebody sends to attach alone are passed on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace spscope {
+
+class WatchedProgram {
+ public:
+  // Starts it, with these variables in its environment. From now on this thread, and those that it starts, take no
+  // signal but by answer_signals(). Throws Error(kLaunch).
+  WatchedProgram(const std::vector<std::string>& command,
+                 const std::vector<std::pair<std::string, std::string>>& variables);
+  ~WatchedProgram();
+  WatchedProgram(const WatchedProgram&) = delete;
+  WatchedProgram& operator=(const WatchedProgram&) = delete;
+
+  int descriptor() const { return signals_; }  // readable when signals wait
+  // Passes signals on, and looks whether the program has ended.
+  void answer_signals();
+  // How it ended, as waitpid(2) says; nothing while it runs.
+  std::optional<int> end() const { return end_; }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  int signals_ = -1;
+  sigset_t before_ = {};
+  std::optional<int> end_;
+};
+
+// The exit code of the program; of one that a signal ended, 128 and its number, as shells say it.
+int exit_code_of(int wait_status);
+// Ends this process as the program ended: by the same signal, without a core file, or by returning its exit code.
+int end_like(int wait_status);
+
+}  // namespace spscope

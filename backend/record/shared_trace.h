@@ -1,0 +1,63 @@
+// The memory in which a program that is watched leaves its events for the process that stores them (`spscope attach`):
+// a ring for each track, and a log of what events refer to. Whatever the program had published when it ended, however
+// it ended, can still be read there.
+//
+// One process writes (shared_trace_sink.h), one reads (shared_trace_reader.h), and neither waits for the other. All
+// zeros is an empty one, and only pages that were written take memory. Both sides must be of one layout: the program
+// says which it has when it asks for the memory (attach_request.h).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/record/event_ring.h"
+
+namespace spscope {
+
+struct SharedTrace {
+  // Of this layout, of RingRecord, and of the numbers below.
+  static constexpr std::uint32_t kVersion = 1;
+  static constexpr int kMaxTracks = 1024;
+  static constexpr std::size_t kLogBytes = std::size_t{32} << 20;
+  static constexpr std::size_t kRecords = std::size_t{1} << 21;  // of all tracks together
+  static constexpr std::size_t kLeastRecords = 256;              // of each track, however many there are
+
+  struct TrackCounters {
+    RingCounters ring;
+    // Records that never reached the ring. They only grow.
+    std::atomic<std::uint64_t> dropped{0}, unreadable{0};
+  };
+
+  // What the log holds, one entry after the other. Entries are never changed, and come before the events that refer to
+  // them. The n-th name has the number n, and so have details and tracks, names and details from 1 on.
+  enum class Entry : std::uint32_t {
+    kTrack = 1,   // TrackEntry, then its name and its device
+    kName = 2,    // text
+    kDetail = 3,  // WorkDetail
+    kClock = 4,   // ClockFit
+    kNote = 5,    // text: what is not collected, and why
+  };
+  struct EntryHeader {
+    Entry entry = {};
+    std::uint32_t num_bytes = 0;  // that follow; the next entry begins at a multiple of 8
+  };
+  struct TrackEntry {
+    std::uint64_t first_record = 0, num_records = 0;  // a power of two
+    std::int32_t slot = 0;
+    std::uint32_t kind = 0;  // TrackKind
+    std::uint32_t name_bytes = 0, device_bytes = 0;
+    std::uint32_t has_device = 0, overlapping = 0;
+  };
+
+  std::atomic<std::uint64_t> log_end{0};      // bytes of the log that hold entries
+  std::atomic<std::uint64_t> log_refused{0};  // entries that found no room
+  std::array<TrackCounters, kMaxTracks> tracks;
+  alignas(8) std::array<std::uint8_t, kLogBytes> log;
+  std::array<RingRecord, kRecords> records;
+};
+static_assert(SharedTrace::kMaxTracks * SharedTrace::kLeastRecords <= SharedTrace::kRecords);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace spscope

@@ -1,0 +1,70 @@
+// SharedTraceReader: brings what a program leaves in shared memory to a sink of this process.
+//
+// Nothing there is trusted: the program may be broken, may write while it is read, and may have ended at any moment.
+// Records that make no sense count as unreadable. A record waits in the shared ring until the ring of the sink has
+// room, so what was published is lost only when the memory goes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/record/shared_trace.h"
+#include "backend/record/trace_sink.h"
+
+namespace spscope {
+
+// Whose events they are: tracks are named by this, whatever the program says.
+struct SharedTraceOwner {
+  std::optional<int> rank = {};
+  std::string process = {};
+};
+
+class SharedTraceReader {
+ public:
+  // Memory and sink outlive this. `on_note` gets what the program says about its collecting, and what is wrong with
+  // the memory.
+  SharedTraceReader(SharedTrace& memory, SharedTraceOwner owner, TraceSink& sink,
+                    std::function<void(const std::string&)> on_note);
+
+  // Brings over what is there and finds room in the sink; says whether that was anything.
+  bool drain();
+  // Whether nothing is left to be brought over.
+  bool is_empty() const;
+  std::int64_t records() const { return records_; }  // that were brought over
+  std::int64_t num_tracks() const { return std::ssize(tracks_); }
+
+ private:
+  struct Source {
+    EventRing* to = nullptr;
+    Track track;
+    std::size_t first_record = 0, num_records = 0;
+    std::uint64_t taken = 0, dropped = 0, unreadable = 0;
+    bool is_broken = false;
+  };
+  bool read_log();
+  bool read_entry(SharedTrace::Entry entry, std::span<const std::uint8_t> bytes);
+  bool add_track(std::span<const std::uint8_t> bytes);
+  bool read_ring(Source& source, std::uint64_t pushed);
+  void read_counts(Source& source, std::size_t place);
+  // False when the record makes no sense on the track.
+  bool translate(const Source& source, RingRecord& record) const;
+  void give_up(const std::string& why);
+
+  SharedTrace& memory_;
+  const SharedTraceOwner owner_;
+  TraceSink& sink_;
+  const std::function<void(const std::string&)> on_note_;
+  std::size_t log_read_ = 0;
+  bool log_is_broken_ = false;
+  std::uint64_t log_refused_ = 0;
+  std::vector<NameId> names_ = {0};  // of the sink, by those of the memory
+  std::vector<WorkDetailId> details_ = {0};
+  std::vector<Source> tracks_;
+  std::vector<std::uint64_t> pushed_;  // scratch of drain()
+  std::int64_t records_ = 0;
+};
+
+}  // namespace spscope

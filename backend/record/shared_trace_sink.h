@@ -1,0 +1,52 @@
+// SharedTraceSink: a TraceSink that leaves what it is given in memory that another process reads. It never waits for
+// that process, and needs nothing of this one but memory: what finds no room is counted.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/record/shared_trace.h"
+#include "backend/record/trace_sink.h"
+
+namespace spscope {
+
+class SharedTraceSink final : public TraceSink {
+ public:
+  // The memory holds zeros, and outlives this.
+  explicit SharedTraceSink(SharedTrace& memory) : memory_(memory) {}
+
+  // Less room than is asked for where many tracks share the memory. Throws Error (kCannotCollect): the memory has no
+  // place for so many tracks.
+  EventRing& ring(const Track& track, std::size_t capacity) override;
+  // 0 when the log is full.
+  NameId name(std::string_view text) override;
+  WorkDetailId detail(const WorkDetail& what) override;
+  void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) override;
+  void set_clock(const ClockFit& fit) override;
+  // What is not collected, and why, for whoever reads.
+  void note(std::string_view text);
+
+ private:
+  struct Made {
+    Track track;
+    std::unique_ptr<EventRing> ring;
+  };
+  // All with the mutex held.
+  std::size_t place_of(const Track& track, std::size_t capacity);
+  bool append(SharedTrace::Entry entry, std::span<const std::uint8_t> head, std::string_view text = {},
+              std::string_view more = {});
+
+  SharedTrace& memory_;
+  std::mutex mutex_;  // of what follows
+  std::vector<Made> tracks_;
+  std::size_t used_records_ = 0;
+  std::unordered_map<std::string, NameId> names_;
+  std::map<WorkDetail, WorkDetailId> details_;
+};
+
+}  // namespace spscope

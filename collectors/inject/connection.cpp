@@ -1,0 +1,112 @@
+#include "collectors/inject/connection.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "backend/record/attach_request.h"
+
+namespace spscope::inject {
+namespace {
+
+constexpr int kPatienceMs = 5000;  // the program waits so long in its start
+
+// A connected socket of `spscope attach` of this user; -1: there is none.
+int connect_to(std::string_view name) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (name.empty() || name.size() >= sizeof address.sun_path) return -1;
+  std::copy(name.begin(), name.end(), address.sun_path + 1);
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  ucred peer = {};
+  socklen_t length = sizeof peer;
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 &&
+      ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid())
+    return fd;
+  ::close(fd);
+  return -1;
+}
+
+// The descriptor that comes with the answer; -1: refused, or no answer.
+int receive_memory(int fd) {
+  pollfd readable = {.fd = fd, .events = POLLIN, .revents = 0};
+  if (::poll(&readable, 1, kPatienceMs) != 1) return -1;
+  char answer = kAttachRefused;
+  iovec data = {.iov_base = &answer, .iov_len = 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (::recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != 1 || answer != kAttachAccepted) return -1;
+  const cmsghdr* const head = CMSG_FIRSTHDR(&message);
+  if (head == nullptr || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int))) return -1;
+  int memory = -1;
+  std::memcpy(&memory, CMSG_DATA(head), sizeof memory);
+  return memory;
+}
+
+SharedTrace* map(int fd) {
+  void* const memory = ::mmap(nullptr, sizeof(SharedTrace), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  ::madvise(memory, sizeof(SharedTrace), MADV_DONTDUMP);  // it is in no core file of the program
+  return static_cast<SharedTrace*>(memory);
+}
+
+}  // namespace
+
+std::optional<int> rank_of_process() {
+  for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr) continue;
+    const char* const end = text + std::strlen(text);
+    int rank = -1;
+    const auto [rest, error] = std::from_chars(text, end, rank);
+    if (error == std::errc() && rest == end && rank >= 0) return rank;
+  }
+  return std::nullopt;
+}
+
+std::optional<Connection> Connection::open() {
+  const char* const name = std::getenv(kAttachVariable);
+  const int fd = name == nullptr ? -1 : connect_to(name);
+  if (fd < 0) return std::nullopt;
+  AttachRequest request;
+  request.rank = rank_of_process().value_or(-1);
+  SharedTrace* memory = nullptr;
+  if (::send(fd, &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request)) {
+    const int given = receive_memory(fd);
+    if (given >= 0) memory = map(given);
+    if (given >= 0) ::close(given);
+  }
+  if (memory != nullptr) return Connection(fd, memory);
+  ::close(fd);
+  return std::nullopt;
+}
+
+void Connection::wait_for_end() const {
+  char nothing = 0;
+  while (::recv(socket_, &nothing, 1, 0) < 0 && errno == EINTR) continue;
+}
+
+void Connection::close() const { ::shutdown(socket_, SHUT_RDWR); }
+
+void Connection::leave_to_parent() const {
+  ::mmap(memory_, sizeof(SharedTrace), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0);
+  ::close(socket_);
+}
+
+}  // namespace spscope::inject

@@ -1,0 +1,35 @@
+// Connection: of a program to the `spscope attach` that started it, and the memory that it got from there.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backend/record/shared_trace.h"
+
+namespace spscope::inject {
+
+// $RANK (torchrun), $OMPI_COMM_WORLD_RANK (mpirun), $SLURM_PROCID (srun): the first that is a number from 0 on.
+std::optional<int> rank_of_process();
+
+class Connection {
+ public:
+  // Asks for memory. Nothing when this process was not started by `spscope attach`, or it is no longer there, is of
+  // another version or user, or does not answer.
+  static std::optional<Connection> open();
+
+  SharedTrace& memory() const { return *memory_; }
+  // Waits until the other side is gone or close() is called by another thread.
+  void wait_for_end() const;
+  // Says that this process leaves no more.
+  void close() const;
+  // In the child of a fork: the memory becomes one of the child's own, so that whatever still writes there harms
+  // nobody, and the connection is the parent's alone. Calls only what a child of threads may.
+  void leave_to_parent() const;
+
+ private:
+  Connection(int socket, SharedTrace* memory) : socket_(socket), memory_(memory) {}
+  int socket_;
+  SharedTrace* memory_;
+};
+
+}  // namespace spscope::inject

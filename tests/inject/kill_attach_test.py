@@ -1,0 +1,194 @@
+"""Kills the program, attach, or both at random moments and judges what is left.
+
+Afterwards the file that attach makes, when it lives, or else that of `spscope recover` holds
+  * every event that attach had told as committed (--acknowledge);
+  * when only the program was killed, every event that it had published before: it counts them in a file of its own;
+  * for each track the first events without a gap: their correlations count from 1;
+  * ledgers that balance, and right checksums, as `spscope doctor` says.
+Nothing is left in /dev/shm or in the folder for temporary files but the folder of a collection that attach could not
+merge, and a program whose attach was killed comes to its own end.
+
+Usage: kill_attach_test.py SPSCOPE PROGRAM LIBRARY [--moments N] [--seed S]
+"""
+import argparse
+import csv
+import io
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EVENTS = "SELECT track_id, correlation_id FROM event ORDER BY track_id, begin_ns"
+LEDGERS = "SELECT track_id, sent, stored, dropped, unreadable, lost FROM ledger"
+ENDS_BY_ITSELF = 23  # exit code of a program that was not killed
+
+
+def folders_in_memory():
+    return set(Path("/dev/shm").iterdir())
+
+
+class Test:
+    def __init__(self, spscope, program, library, seed):
+        self.random = random.Random(seed)
+        self.program = Path(program).resolve()
+        self.home = Path(tempfile.mkdtemp(prefix="spscope-kill-attach-"))
+        (self.home / "bin").mkdir()
+        (self.home / "lib/spscope").mkdir(parents=True)
+        self.spscope = shutil.copy(spscope, self.home / "bin/spscope")
+        shutil.copy(library, self.home / "lib/spscope/libspscope_inject.so")
+        self.out, self.told = self.home / "out.db", self.home / "told"
+        self.counts, self.scratch = self.home / "counts", self.home / "scratch"
+        self.environment = {**os.environ, "TMPDIR": str(self.scratch), "SPSCOPE_SCRIPT": "threads=2 every_us=20",
+                            "SPSCOPE_SCRIPT_COUNTS": str(self.counts)}
+        for name in ("SLURM_TMPDIR", "CUDA_INJECTION64_PATH", "RANK"):
+            self.environment.pop(name, None)
+        self.in_memory = folders_in_memory()
+        self.events = self.acknowledged = self.nothing = 0
+
+    def ask(self, *words, code=0):
+        done = subprocess.run([self.spscope, *map(str, words)], capture_output=True, text=True, env=self.environment,
+                              check=False)
+        assert code is None or done.returncode == code, f"{words}: exit code {done.returncode}: {done.stderr}"
+        return done
+
+    def rows(self, query):
+        return list(csv.DictReader(io.StringIO(self.ask("sql", self.out, query, "--csv").stdout)))
+
+    def start(self):
+        for folder in (self.scratch, self.counts):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        for path in [*self.home.glob("out.db*"), *self.home.glob("told")]:
+            path.unlink()
+        self.said = open(self.home / "said", "w+", encoding="utf-8")
+        return subprocess.Popen(
+            [self.spscope, "attach", "--acknowledge", self.told, "-o", self.out, "--", self.program, "init", "sleep", "900",
+             "exit", str(ENDS_BY_ITSELF)], env=self.environment, stdin=subprocess.DEVNULL, stdout=self.said,
+            stderr=self.said, start_new_session=True)
+
+    def pid_of_program(self, attach):
+        """0 when it has not been started yet."""
+        children = Path(f"/proc/{attach.pid}/task/{attach.pid}/children")
+        try:
+            return int((children.read_text().split() or ["0"])[0])
+        except OSError:
+            return 0
+
+    def published(self):
+        """By thread of the one process."""
+        files = list(self.counts.iterdir())
+        return [n for n, in struct.iter_unpack("<Q", files[0].read_bytes())] if files else []
+
+    def acknowledged_events(self):
+        """The last number of each track."""
+        last = {}
+        for line in self.told.read_text().splitlines(keepends=True) if self.told.exists() else []:
+            if line.endswith("\n"):
+                _, events, track = line.rstrip("\n").split(" ", 2)
+                last[track] = max(int(events), last.get(track, 0))
+        return last
+
+    # -- judging
+
+    def judge_file(self, all_published):
+        said = self.ask("doctor", self.out).stdout
+        assert "right in all chunks" in said, said
+        correlations, told, published = {}, self.acknowledged_events(), self.published()
+        for row in self.rows(EVENTS):
+            correlations.setdefault(row["track_id"], []).append(int(row["correlation_id"]))
+        for track, found in correlations.items():
+            assert found == list(range(1, len(found) + 1)), f"track {track}: events are missing in between"
+        stored = sum(map(len, correlations.values()))
+        assert stored >= sum(told.values()), f"{stored} events, acknowledged were {told}"
+        if all_published:
+            assert sorted(map(len, correlations.values()))[::-1] >= sorted(filter(None, published))[::-1], (
+                f"{stored} events are stored, published were {published}")
+        # The last record may be there before it is counted.
+        assert stored <= sum(published) + len(published), f"{stored} events, {published} were published"
+        for row in self.rows(LEDGERS):
+            sent, *parts = (int(row[key]) for key in ("sent", "stored", "dropped", "unreadable", "lost"))
+            assert sent == sum(parts), f"the ledger does not balance: {row}"
+        self.events += stored
+        self.acknowledged += sum(told.values())
+
+    def judge_nothing(self):
+        assert not self.acknowledged_events(), "no file was made of events that were acknowledged"
+        self.nothing += 1
+
+    def judge(self, attach_lives):
+        if attach_lives:
+            assert not list(self.scratch.iterdir()) and not Path(f"{self.out}.collecting").exists(), "attach left files"
+        elif Path(f"{self.out}.collecting").exists():
+            recovered = self.ask("recover", self.out, "-o", self.out, code=None)
+            assert recovered.returncode in (0, 1, 2), recovered.stderr
+        for path in self.scratch.iterdir():
+            assert path.name.startswith("spscope-out-"), f"left: {path}"
+        new = folders_in_memory() - self.in_memory
+        assert not [path for path in new if "spscope" in path.name], f"left in memory: {new}"
+        if self.out.exists():
+            self.judge_file(all_published=attach_lives)
+        else:
+            self.judge_nothing()
+
+    # -- a moment
+
+    def kill(self, victims, early):
+        attach = self.start()
+        until = time.monotonic() + 30
+        while not self.pid_of_program(attach) or not (early or any(self.counts.iterdir())):
+            assert attach.poll() is None and time.monotonic() < until, "the program is not started"
+            time.sleep(0.001)
+        program = self.pid_of_program(attach)
+        time.sleep(self.random.uniform(0, 0.05 if early else 0.5))
+        pids = {"program": [program], "attach": [attach.pid], "both": [attach.pid, program]}[victims]
+        self.random.shuffle(pids)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        attach.wait(timeout=60)
+        if victims == "program":
+            assert attach.returncode == -signal.SIGKILL, f"attach ended with {attach.returncode}"
+        until = time.monotonic() + 30  # a program whose attach is gone comes to its end
+        while Path(f"/proc/{program}").exists() and self.state_of(program) != "Z":
+            assert time.monotonic() < until, "the program does not end"
+            time.sleep(0.005)
+        self.judge(attach_lives=victims == "program")
+
+    def state_of(self, pid):
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            return "Z"
+
+    def clean(self):
+        shutil.rmtree(self.home)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("spscope", "program", "library"):
+        parser.add_argument(name)
+    parser.add_argument("--moments", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    test = Test(options.spscope, options.program, options.library, options.seed)
+    for moment in range(options.moments):
+        victims = ("program", "attach", "both")[moment % 3]
+        try:
+            test.kill(victims, early=moment % 4 == 3)
+        except BaseException:
+            print(f"moment {moment}, {victims}: see {test.home}", file=sys.stderr)
+            raise
+    print(f"{options.moments} kills: {test.events} events, {test.acknowledged} of them acknowledged; {test.nothing} times "
+          "nothing was stored yet")
+    assert test.nothing < options.moments / 2, "hardly a kill met a program that collects"
+    test.clean()
+
+
+if __name__ == "__main__":
+    main()

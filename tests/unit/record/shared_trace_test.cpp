@@ -1,0 +1,241 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "backend/base/error.h"
+#include "backend/record/shared_trace_reader.h"
+#include "backend/record/shared_trace_sink.h"
+#include "tests/support/kept_trace.h"
+
+namespace spscope {
+namespace {
+
+using testing::KeptTrace;
+using testing::SharedTraceMemory;
+
+Track stream(int number) {
+  return {.kind = TrackKind::kDeviceStream, .name = "stream " + std::to_string(number), .device = "GPU 0"};
+}
+
+RingRecord kernel(std::int64_t begin_ns, NameId name, WorkDetailId detail = 0, std::uint32_t correlation = 0) {
+  WorkEvent event;
+  event.span = {begin_ns, begin_ns + 10, -1, name, event_flags(EventCategory::kKernel)};
+  event.detail = detail;
+  event.correlation = correlation;
+  return RingRecord::of(event);
+}
+
+// Both sides in one process.
+struct SharedTraceTest : ::testing::Test {
+  SharedTraceMemory memory;
+  SharedTraceSink program{*memory};
+  KeptTrace kept;
+  std::vector<std::string> notes;
+  SharedTraceReader reader{
+      *memory, {3, "python (process 7)"}, kept, [this](const std::string& n) { notes.push_back(n); }};
+};
+
+TEST_F(SharedTraceTest, BringsOverTracksNamesDetailsAndRecords) {
+  EventRing& first = program.ring(stream(1), 1000);
+  EventRing& second = program.ring({.kind = TrackKind::kCounter, .name = "GPU 0 power (W)"}, 10);
+  const NameId gemm = program.name("gemm"), norm = program.name("norm");
+  EXPECT_EQ(program.name("gemm"), gemm);
+  const WorkDetail shape = {.grid = {7, 1, 1}, .block = {128, 1, 1}, .device = 2};
+  const WorkDetailId detail = program.detail(shape);
+  EXPECT_EQ(program.detail(shape), detail);
+  first.push(kernel(100, norm));
+  first.push(kernel(200, gemm, detail, 5));
+  second.push(RingRecord::of(CounterSample{.time_ns = 50, .value = 312.5}));
+  program.note("nvtx: not here");
+
+  EXPECT_TRUE(reader.drain());
+  reader.drain();  // what stands in rings of tracks that were new
+  kept.take();
+  ASSERT_EQ(kept.tracks.size(), 2u);
+  EXPECT_EQ(kept.tracks[0].track.name, "stream 1");
+  EXPECT_EQ(kept.tracks[0].track.device, "GPU 0");
+  EXPECT_EQ(kept.tracks[0].track.rank, 3);
+  EXPECT_EQ(kept.tracks[0].track.process, "python (process 7)");
+  EXPECT_EQ(kept.names, (std::vector<std::string>{"gemm", "norm"}));
+  EXPECT_EQ(kept.details, std::vector<WorkDetail>{shape});
+  ASSERT_EQ(kept.tracks[0].records.size(), 2u);
+  EXPECT_EQ(kept.tracks[0].records[0].work().span.name, 102u);
+  const WorkEvent launched = kept.tracks[0].records[1].work();
+  EXPECT_EQ(launched.span, (SpanEvent{200, 210, -1, 101, event_flags(EventCategory::kKernel)}));
+  EXPECT_EQ(launched.detail, 201u);
+  EXPECT_EQ(launched.correlation, 5u);
+  ASSERT_EQ(kept.tracks[1].records.size(), 1u);
+  EXPECT_EQ(kept.tracks[1].records[0].counter(), (CounterSample{50, 312.5}));
+  EXPECT_EQ(notes, std::vector<std::string>{"python (process 7): nvtx: not here"});
+  EXPECT_TRUE(reader.is_empty());
+  EXPECT_FALSE(reader.drain());
+}
+
+TEST_F(SharedTraceTest, CountsWhatWasDropped) {
+  EventRing& ring = program.ring(stream(1), SharedTrace::kLeastRecords);
+  for (std::size_t i = 0; i < SharedTrace::kLeastRecords + 7; ++i) ring.push(kernel(static_cast<std::int64_t>(i), 0));
+  program.missed(stream(1), 30, 2);
+  program.missed(stream(2), 1, 0);  // of which nothing ever came
+  while (reader.drain()) kept.take();
+  ASSERT_EQ(kept.tracks.size(), 2u);
+  EXPECT_EQ(kept.tracks[0].records.size(), SharedTrace::kLeastRecords);
+  EXPECT_EQ(kept.tracks[0].dropped, 37);
+  EXPECT_EQ(kept.tracks[0].unreadable, 2);
+  EXPECT_EQ(kept.tracks[1].dropped, 1);
+}
+
+TEST_F(SharedTraceTest, RecordsWaitForRoomInTheSink) {
+  KeptTrace narrow(4);
+  SharedTraceReader slow(*memory, {}, narrow, [](const std::string&) {});
+  EventRing& ring = program.ring(stream(1), 256);
+  for (int i = 0; i < 100; ++i) ring.push(kernel(i * 20, 0));
+  slow.drain();
+  for (int taken = 0; taken < 100; taken += 4) {
+    slow.drain();
+    EXPECT_EQ(narrow.tracks[0].ring->room(), 0u);
+    narrow.take();
+  }
+  slow.drain();
+  EXPECT_EQ(narrow.tracks[0].records.size(), 100u);
+  EXPECT_EQ(narrow.tracks[0].dropped, 0);
+  EXPECT_TRUE(slow.is_empty());
+}
+
+TEST_F(SharedTraceTest, AsManyTracksAsItHasPlaceForWhateverTheyAskFor) {
+  constexpr std::size_t kMuch = SharedTrace::kRecords;
+  std::size_t least = kMuch;
+  for (int i = 0; i < SharedTrace::kMaxTracks; ++i) least = std::min(least, program.ring(stream(i), kMuch).capacity());
+  EXPECT_EQ(least, SharedTrace::kLeastRecords);
+  EXPECT_THROW(program.ring(stream(-1), 1), Error);
+  reader.drain();
+  EXPECT_EQ(kept.tracks.size(), static_cast<std::size_t>(SharedTrace::kMaxTracks));
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST_F(SharedTraceTest, AFullLogIsSaidAndHarmsNothingElse) {
+  EventRing& ring = program.ring(stream(1), 256);
+  const std::string much(16 << 10, 'x');
+  NameId last = 1;
+  for (int i = 0; last != 0; ++i) last = program.name(std::to_string(i) + much);
+  ring.push(kernel(1, last));
+  while (reader.drain()) kept.take();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("more different names"), std::string::npos);
+  EXPECT_EQ(kept.tracks[0].records.size(), 1u);
+}
+
+// Under the sanitizer of threads this shows that what the reader sees of a record and of its name was written before.
+TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
+  constexpr int kThreads = 3, kEach = 20'000;
+  std::atomic<int> running{kThreads};
+  std::vector<std::int64_t> pushed(kThreads);
+  std::vector<std::thread> threads;
+  for (int number = 0; number < kThreads; ++number)
+    threads.emplace_back([&, number] {
+      EventRing& ring = program.ring(stream(number), 1024);
+      for (int i = 0; i < kEach; ++i) {
+        const NameId name = program.name("kernel " + std::to_string(i % 50));
+        pushed[static_cast<std::size_t>(number)] += ring.push(kernel(i * 20, name, 0, static_cast<std::uint32_t>(i)));
+      }
+      --running;
+    });
+  bool rest = true;
+  while (running > 0 || rest) {
+    rest = reader.drain() || !reader.is_empty();
+    kept.take();
+  }
+  for (std::thread& thread : threads) thread.join();
+  while (reader.drain()) kept.take();
+  ASSERT_EQ(kept.tracks.size(), 3u);
+  for (const KeptTrace::Kept& track : kept.tracks) {
+    const auto number = static_cast<std::size_t>(track.track.name.back() - '0');
+    EXPECT_EQ(std::ssize(track.records), pushed[number]);
+    EXPECT_EQ(track.dropped, kEach - pushed[number]);
+    std::uint32_t least = 0;
+    for (const RingRecord& record : track.records) {
+      const WorkEvent event = record.work();
+      EXPECT_GE(event.correlation, least);
+      least = event.correlation + 1;
+      EXPECT_EQ(kept.names[event.span.name - 101], "kernel " + std::to_string(event.correlation % 50));
+    }
+  }
+}
+
+// -- a program that is broken
+
+TEST_F(SharedTraceTest, RecordsThatMakeNoSenseAreUnreadable) {
+  EventRing& ring = program.ring(stream(1), 256);
+  EventRing& counter = program.ring({.kind = TrackKind::kCounter, .name = "power"}, 256);
+  RingRecord backwards = kernel(100, 0), early = kernel(-5, 0), late = kernel(100, 0), strange = kernel(100, 0);
+  backwards.span.end_ns = 99;
+  late.span.end_ns = kNeverEnded;  // and no flag that says so
+  strange.kind = RingKind{17};
+  RingRecord category = kernel(100, 0);
+  category.span.flags = 15;
+  RingRecord sample = RingRecord::of(CounterSample{.time_ns = 1, .value = 1});
+  for (const RingRecord& record : {backwards, early, late, strange, category, sample, kernel(1, 9), kernel(1, 0, 9)})
+    ring.push(record);
+  ring.push(kernel(500, 0));
+  counter.push(kernel(1, 0));
+  counter.push(RingRecord::of(CounterSample{.time_ns = 1, .value = std::numeric_limits<double>::quiet_NaN()}));
+  while (reader.drain()) kept.take();
+  EXPECT_EQ(kept.tracks[0].unreadable, 8);
+  ASSERT_EQ(kept.tracks[0].records.size(), 1u);
+  EXPECT_EQ(kept.tracks[0].records[0].span.begin_ns, 500);
+  EXPECT_EQ(kept.tracks[1].unreadable, 2);
+}
+
+TEST_F(SharedTraceTest, ARingThatCannotBeIsGivenUp) {
+  program.ring(stream(1), 256);
+  EventRing& sound = program.ring(stream(2), 256);
+  sound.push(kernel(1, 0));
+  reader.drain();
+  memory->tracks[0].ring.pushed = 1'000'000;
+  while (reader.drain()) kept.take();
+  EXPECT_TRUE(reader.is_empty());
+  EXPECT_EQ(kept.tracks[0].unreadable, 1);
+  EXPECT_EQ(kept.tracks[1].records.size(), 1u);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("the ring of device stream stream 1"), std::string::npos) << notes[0];
+}
+
+TEST_F(SharedTraceTest, ALogThatMakesNoSenseIsReadUpToThere) {
+  program.ring(stream(1), 256).push(kernel(1, program.name("kept")));
+  const std::uint64_t sound = memory->log_end;
+  for (const std::uint64_t end : {std::uint64_t{SharedTrace::kLogBytes} + 8, sound + 3, sound + 8}) {
+    memory->log_end = end;  // beyond, between entries, or with an entry of the kind 0
+    KeptTrace to;
+    std::vector<std::string> said;
+    SharedTraceReader other(*memory, {}, to, [&](const std::string& n) { said.push_back(n); });
+    while (other.drain()) to.take();
+    EXPECT_EQ(said.size(), 1u) << end;
+    EXPECT_TRUE(other.is_empty());
+  }
+}
+
+TEST_F(SharedTraceTest, ATrackOutsideOfTheRecordsIsRefused) {
+  program.ring(stream(1), 256);
+  SharedTrace::TrackEntry entry;
+  std::uint8_t* const at = memory->log.data() + sizeof(SharedTrace::EntryHeader);
+  std::memcpy(&entry, at, sizeof entry);
+  for (const auto& [first, records] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{SharedTrace::kRecords, 256},
+                                                            {SharedTrace::kRecords - 255, 256},
+                                                            {0, 255},
+                                                            {0, SharedTrace::kRecords * 2}}) {
+    entry.first_record = first;
+    entry.num_records = records;
+    std::memcpy(at, &entry, sizeof entry);
+    KeptTrace to;
+    std::vector<std::string> said;
+    SharedTraceReader other(*memory, {}, to, [&](const std::string& n) { said.push_back(n); });
+    other.drain();
+    EXPECT_EQ(to.tracks.size(), 0u);
+    EXPECT_EQ(said.size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace spscope
