@@ -13,8 +13,8 @@ namespace spscope::cupti {
 namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint32_t kInstant = 1, kRangeBegin = 2, kRangeEnd = 4;  // CUPTI_ACTIVITY_FLAG_MARKER_*
-constexpr std::uint32_t kOurIds = 3;                                   // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0
+constexpr std::uint32_t kInstant = 1, kRangeEnd = 4;  // CUPTI_ACTIVITY_FLAG_MARKER_*
+constexpr std::uint32_t kOurIds = 3;                  // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0
 
 // Names of kinds by CUPTI's numbers.
 constexpr std::array kCopyNames = {"memcpy",      "memcpy HtoD", "memcpy DtoH", "memcpy HtoA",
