@@ -119,9 +119,9 @@ TEST(RunForm, AFaultOfAnyKeyIsOneOfThatKey) {
     for (const Problem& problem : form.problems()) EXPECT_EQ(problem.field, row.name) << problem.message;
   }
   // Paths, and names of which only the program has the list: it says what is wrong with them.
-  EXPECT_EQ(take_any_text,
-            (std::set<std::string_view>{"mask.counts", "mask.file", "mask.pattern", "model.activations", "run.backend",
-                                        "run.comm", "run.device", "run.output", "run.scratch", "run.strategies"}));
+  EXPECT_EQ(take_any_text, (std::set<std::string_view>{"mask.counts", "mask.file", "mask.pattern", "model.activations",
+                                                       "run.backend", "run.collect", "run.comm", "run.device",
+                                                       "run.output", "run.scratch", "run.strategies"}));
 }
 
 TEST(RunForm, NamesAreThoseOfTheProgram) {
