@@ -27,8 +27,13 @@ bool find(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-// The first call that fails, as a text; "" when none does.
-std::string ask(const CudaCalls& calls, std::vector<std::string>& pci_ids) {
+// The first call that fails, as a text; "" when none does. Results of libcuda are an enum and here int, which the check
+// of clang's sanitizer takes for another type of function.
+#ifdef __clang__
+[[clang::no_sanitize("function")]]
+#endif
+std::string
+ask(const CudaCalls& calls, std::vector<std::string>& pci_ids) {
   int count = 0;
   int result = calls.cuDeviceGetCount(&count);
   if (result == kCudaNotInitialized) {
