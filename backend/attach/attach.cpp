@@ -109,19 +109,18 @@ class Watch {
   bool busy_ = false;
 };
 
-// What makes drivers and NCCL load the library. Another tool that is loaded the same way is left alone.
+// What makes the driver of CUDA load the library. Another tool that is loaded the same way is left alone.
 std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket) {
+  constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
   std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()}};
-  for (const char* const name : {"CUDA_INJECTION64_PATH"}) {
-    const char* const other = std::getenv(name);
-    if (other == nullptr || *other == '\0')
-      variables.emplace_back(name, setup.library);
-    else if (other != setup.library)
-      setup.on_note(
-          fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
-                      "it would keep from us",
-                      name, other));
-  }
+  const char* const other = std::getenv(kInjection);
+  if (other == nullptr || *other == '\0')
+    variables.emplace_back(kInjection, setup.library);
+  else if (other != setup.library)
+    setup.on_note(
+        fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
+                    "it would keep from us",
+                    kInjection, other));
   return variables;
 }
 

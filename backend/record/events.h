@@ -122,7 +122,8 @@ struct Track {
   TrackId track_id = {};
   std::optional<int> rank = {}, lane = {};  // REQUIRES: a lane of a rank has both
   int slot = 0;                             // row within the lane
-  bool overlapping = false;  // holds what found no slot: the one track of a lane whose events may overlap
+  // Its events may overlap: the one track of a lane that takes what found no slot, or the operations of a communicator.
+  bool overlapping = false;
   TrackKind kind = TrackKind::kRankLane;
   std::string name = {};                    // for people; of a counter, what is counted; "" for lanes of ranks
   std::optional<std::string> process = {};  // program or process, where it is not that of the rank

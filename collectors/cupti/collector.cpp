@@ -9,6 +9,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "collectors/cuda_driver.h"
 #include "collectors/cupti/trace.h"
 
 namespace spscope::cupti {
@@ -118,6 +119,8 @@ std::unique_ptr<Collector> start(TraceSink& sink, const CollectedProcess& proces
 namespace spscope {
 
 std::optional<std::string> cupti_cannot_collect() {
+  // CUPTI comes with the toolkit, also to machines without a GPU.
+  if (std::optional<std::string> missing = missing_cuda_driver()) return missing;
   const std::optional<Error> failed = failure_of([] {
     const cupti::Library library = cupti::open_library();
     if (!cupti::ask_record_sizes(library).readable(cupti::Kind::kKernel))

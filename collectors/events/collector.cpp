@@ -1,7 +1,6 @@
 // The collector `events`: rows of streams where CUPTI may not run, from the moments that executors on GPUs take of each
 // op by two events of CUDA on its stream. An op is one piece of work from its begin to its end, with the gaps between
 // its kernels. It asks the device for nothing.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <map>
@@ -9,6 +8,7 @@
 
 #include "backend/base/result.h"
 #include "collectors/collector.h"
+#include "collectors/cuda_driver.h"
 
 namespace spscope {
 namespace {
@@ -63,11 +63,7 @@ class EventsCollector final : public Collector {
 
 }  // namespace
 
-std::optional<std::string> events_cannot_collect() {
-  // It stays open: a driver is not unloaded safely.
-  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr) return std::nullopt;
-  return "there is no CUDA driver (libcuda.so.1); it comes with the driver of the GPU";
-}
+std::optional<std::string> events_cannot_collect() { return missing_cuda_driver(); }
 
 std::unique_ptr<Collector> start_events(TraceSink& sink, const CollectedProcess& process) {
   return std::make_unique<EventsCollector>(sink, process);

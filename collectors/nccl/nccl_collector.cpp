@@ -161,9 +161,11 @@ std::optional<std::string> nccl_cannot_collect() {
   if (plugin != nullptr)
     return fmt::format("NCCL loads the profiler {} here, as {} says, and no other: unset it", plugin, nccl::kPlugin);
   if (nccl::nccl_is_mapped())
-    return "NCCL tells its operations only to a profiler that it was started with: use `spscope attach`, which sets "
-           "NCCL_PROFILER_PLUGIN";
-  return "this process does not use NCCL: for a program that does, use `spscope attach`";
+    return "NCCL tells its operations only to a profiler that it was started with: link the program with the plugin "
+           "and "
+           "set NCCL_PROFILER_PLUGIN=STATIC_PLUGIN";
+  return "this process does not use NCCL, and neither runs of plans nor `spscope attach` bring the plugin to programs "
+         "yet";
 }
 
 std::unique_ptr<Collector> start_nccl(TraceSink& sink, const CollectedProcess& process) {
