@@ -28,5 +28,14 @@ CheckResult check_run(const CheckContext& context);
 CheckResult check_calibrate(const CheckContext& context);
 CheckResult check_processes(const CheckContext& context);
 CheckResult check_sanitizer(const CheckContext& context, const std::string& tool);
+// check_collect_cost.cpp
+CheckResult check_collect_cost(const CheckContext& context);
+// check_collect_rate.cpp
+CheckResult check_collect_rate(const CheckContext& context);
+// check_collect_nvml.cpp
+CheckResult check_collect_nvml(const CheckContext& context);
+// check_attach.cpp
+CheckResult check_attach_torch(const CheckContext& context);
+CheckResult check_collect_nccl(const CheckContext& context);
 
 }  // namespace spscope::gpu_check

@@ -16,7 +16,6 @@
 #include "backend/execute/execute.h"
 #include "backend/execute/measure.h"
 #include "backend/execute/reference/reference.h"
-#include "backend/plan/plan_builder.h"
 #include "backend/schedule/schedule.h"
 #include "bench/gpu/all_checks.h"
 #include "bench/gpu/command.h"
@@ -90,25 +89,6 @@ void add_comparison(const CheckContext& context, const Request& request, const s
     result.figures.push_back(
         {"largest error over PyTorch's", "", (*answer)["ours_largest"].number() / (*answer)["torch_largest"].number()});
   }
-}
-
-// One rank attends its keys part by part, as a ring does: an op each.
-Plan plan_in_parts(const Request& request) {
-  constexpr std::size_t kParts = 8;
-  PlanBuilder b(request);
-  const Placement rows = b.place([&](int) { return BoxList{request.whole()}; });
-  const auto [q, kv] = b.input_qkv(rows);
-  const AccId acc = b.accumulate(q);
-  const auto starts = request.executed_mask().mask().block_starts();
-  const std::size_t blocks = starts.size() - 1, parts = std::min(kParts, blocks);
-  for (std::size_t part = 0; part < parts; ++part) {
-    const SetId keys = b.sets().span(starts[part * blocks / parts], starts[(part + 1) * blocks / parts]);
-    b.attend(acc, b.narrow(kv, b.place([&](int) {
-      return BoxList{{request.all_heads(), request.all_outer(), keys}};
-    })));
-  }
-  b.output(b.finish(acc), rows);
-  return b.take();
 }
 
 // By OpId, each rank alone.

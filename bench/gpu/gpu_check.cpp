@@ -116,7 +116,7 @@ CheckResult run_check(const Check& check, const CheckContext& context) {
   try {
     return check.run(context);
   } catch (const Error& error) {
-    return {.faults = {error.what()}};
+    return {.faults = {error.hint().empty() ? error.what() : fmt::format("{}; {}", error.what(), error.hint())}};
   } catch (const std::exception& error) {
     return {.faults = {error.what()}};
   }

@@ -19,6 +19,12 @@ std::set<std::string> RankAlone::kernels() const {
   return names;
 }
 
+std::map<OpId, int> RankAlone::launches() const {
+  std::map<OpId, int> launches;
+  for (const cuda::Step& step : steps_.steps()) launches[step.op] += static_cast<int>(step.work.launches.size());
+  return launches;
+}
+
 void RankAlone::wait() const {
   cuda::check(cuda::driver().cuStreamSynchronize(steps_.stream()), "cuStreamSynchronize");
 }

@@ -1,6 +1,7 @@
 // RankAlone: the compute of a plan of one rank on the first GPU, uploaded once and launched again and again.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ class RankAlone {
 
   // The names of the kernels that it launches.
   std::set<std::string> kernels() const;
+  // How many each op launches.
+  std::map<OpId, int> launches() const;
   // Launches until the device has been busy for kWarmUpSeconds, so that its clock is that of work. Throws Error.
   void warm_up();
   // Milliseconds of all steps: the median of so many passes, enqueued back to back, each between two events. Throws

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "backend/base/rng.h"
+#include "backend/plan/plan_builder.h"
 #include "backend/strategies/strategy.h"
 
 namespace spscope::gpu_check {
@@ -48,6 +49,24 @@ Request wan_request(int ranks, bool tiny) {
 Plan default_plan(const char* strategy, const Request& request) {
   const Strategy& row = *find_strategy(strategy);
   return make_plan(row, request, Parameters(row.parameters()));
+}
+
+Plan plan_in_parts(const Request& request) {
+  constexpr std::size_t kParts = 8;
+  PlanBuilder b(request);
+  const Placement rows = b.place([&](int) { return BoxList{request.whole()}; });
+  const auto [q, kv] = b.input_qkv(rows);
+  const AccId acc = b.accumulate(q);
+  const auto starts = request.executed_mask().mask().block_starts();
+  const std::size_t blocks = starts.size() - 1, parts = std::min(kParts, blocks);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const SetId keys = b.sets().span(starts[part * blocks / parts], starts[(part + 1) * blocks / parts]);
+    b.attend(acc, b.narrow(kv, b.place([&](int) {
+      return BoxList{{request.all_heads(), request.all_outer(), keys}};
+    })));
+  }
+  b.output(b.finish(acc), rows);
+  return b.take();
 }
 
 double attention_flops(const Request& request) {

@@ -21,6 +21,8 @@ Request sparse_request(const Heads& heads, int tokens, int block, double density
 Request wan_request(int ranks, bool tiny);
 
 Plan default_plan(const char* strategy, const Request& request);
+// One rank attends its keys in 8 parts, as a ring does: an op each.
+Plan plan_in_parts(const Request& request);
 
 // Of the two products, 2 FLOPs a multiply-add.
 double attention_flops(const Request& request);

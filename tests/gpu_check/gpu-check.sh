@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# gpu-check without a GPU, and all of it on the emulated driver with tiny sizes, with stubs of PyTorch and of
-# compute-sanitizer: parts, results, resuming, failures. Figures of the emulated driver are never compared with limits.
+# gpu-check without a GPU, and all of it on the emulated driver, CUPTI and NVML with tiny sizes, with stubs of PyTorch, of
+# nvidia-smi and of compute-sanitizer: parts, results, resuming, failures. Figures of the emulated driver are never compared
+# with limits.
 set -euo pipefail
-: "${GPU_CHECK:?}" "${FAKE_CUDA:?}" "${SOURCE_DIR:?}" "${PYTHON:?}"
+: "${GPU_CHECK:?}" "${FAKE_CUDA:?}" "${FAKE_CUPTI:?}" "${FAKE_NVML:?}" "${SOURCE_DIR:?}" "${PYTHON:?}"
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 cd -- "$work"
@@ -47,7 +48,7 @@ expect 2 --fast
 
 # On the emulated driver.
 unset CUDA_VISIBLE_DEVICES
-export LD_LIBRARY_PATH=$FAKE_CUDA SPSCOPE_FAKE_CUDA=memory=600000000 PATH=$stubs:$PATH
+export LD_LIBRARY_PATH=$FAKE_CUDA:$FAKE_CUPTI:$FAKE_NVML SPSCOPE_FAKE_CUDA=memory=600000000 PATH=$stubs:$PATH
 expect 0 --tiny --python "$stubs/python-with-torch" --out fake
 judge fake emulated
 
@@ -89,3 +90,41 @@ printf '#!/bin/sh\necho "HYDRA build details"\n' >other-mpi/mpirun
 chmod +x other-mpi/mpirun
 PATH=$work/other-mpi:$PATH expect 0 --tiny --only processes --out bare
 grep -qE "mpirun is not Open MPI's|without Open MPI" out || fail "an mpirun of another MPI"
+
+# What a collector drops is counted, and a CUPTI that refuses fails the check; so do kernels that torch.profiler does not
+# see, results that change under attach, and a torch.profiler that attach does not name.
+SPSCOPE_FAKE_CUPTI=drop=50 expect 1 --tiny --only collect-cost --out drops
+judge drops failed collect-cost "were dropped"
+SPSCOPE_FAKE_CUPTI=other=Some_Tool expect 1 --tiny --only collect-rate --out drops
+judge drops failed collect-rate "run without Some Tool"
+torch() { expect 1 --tiny --only attach-torch --python "$stubs/python-with-torch" --out torch; }
+STUB_KERNELS=1 torch
+judge torch failed attach-torch "a kernel of nobody: 0 and 3"
+STUB_CHECKSUM_ATTACHED=0 torch
+judge torch failed attach-torch "results change"
+STUB_BOTH='' torch
+judge torch failed attach-torch "does not name torch.profiler"
+STUB_NCCL=1 expect 1 --tiny --only collect-nccl --python "$stubs/python-with-torch" --out torch
+judge torch failed collect-nccl "no sum of NCCL is stored"
+
+# nvidia-smi of an old driver, and none; other readings are seen, though not judged here.
+STUB_SMI=old SPSCOPE_FAKE_NVML=set=sm_clock:1000 expect 0 --tiny --only collect-nvml --out smi
+judge smi figure collect-nvml "SM clock against nvidia-smi's" 0.4302
+PATH=/usr/bin:/bin expect 0 --tiny --only collect-nvml --out bare
+judge bare skipped collect-nvml nvidia-smi none
+
+# libcupti of a toolkit and of a package of PyPI, of the newest CUDA that the driver knows, and none.
+export LD_LIBRARY_PATH=$FAKE_CUDA
+mkdir -p toolkit/extras/CUPTI/lib64 packages/nvidia/cu13/lib
+[ -e /usr/local/cuda ] || {
+  expect 0 --tiny --only collect-rate --only collect-cost --python "$PYTHON" --out bare
+  judge bare skipped collect-rate "install CUPTI" none
+  judge bare skipped collect-cost "install CUPTI" none
+}
+ln -s "$FAKE_CUPTI/libcupti.so.13" packages/nvidia/cu13/lib/
+STUB_PACKAGES=$work/packages/nvidia/cu13/lib expect 0 --tiny --only collect-rate --python "$stubs/python-with-torch" --out cupti
+judge cupti fact collect-rate libcupti /libcupti.so.13
+ln -s "$FAKE_CUPTI/../12/libcupti.so.12" toolkit/extras/CUPTI/lib64/
+SPSCOPE_FAKE_CUDA=driver=12090 CUDA_HOME=$work/toolkit STUB_PACKAGES=$work/packages/nvidia/cu13/lib expect 0 --tiny \
+  --only collect-rate --python "$stubs/python-with-torch" --out cupti-12
+judge cupti-12 fact collect-rate libcupti /libcupti.so.12

@@ -1,0 +1,88 @@
+#include "bench/gpu/cupti_here.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "backend/execute/cuda/driver.h"
+#include "bench/gpu/command.h"
+#include "collectors/cupti/collector.h"
+
+namespace spscope::gpu_check {
+namespace {
+
+constexpr int kOldestCuda = 11;
+
+// Toolkits, by the variables that name one and where it is installed.
+std::vector<std::string> toolkit_folders() {
+  std::vector<std::string> toolkits;
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* const path = std::getenv(variable); path != nullptr && *path != '\0') toolkits.emplace_back(path);
+  toolkits.emplace_back("/usr/local/cuda");
+  std::vector<std::string> folders;
+  for (const std::string& toolkit : toolkits)
+    for (const char* folder : {"extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib"})
+      folders.push_back(toolkit + "/" + folder);
+  return folders;
+}
+
+// NVIDIA's packages of PyPI, which PyTorch brings: nvidia/cuda_cupti/lib of CUDA 11 and 12, nvidia/cu13/lib.
+std::vector<std::string> package_folders(const CheckContext& context) {
+  constexpr const char* kProgram =
+      "import glob, sys\n"
+      "for path in sys.path:\n"
+      "    for folder in sorted(glob.glob(path + '/nvidia/*/lib')): print(folder)\n";
+  const std::string said = context.out + "/python-packages.txt";
+  run_command({context.python, "-c", kProgram}, {.output = said, .error = "/dev/null", .timeout_s = 60});
+  std::vector<std::string> folders;
+  std::istringstream lines(text_of(said));
+  for (std::string line; std::getline(lines, line);) folders.push_back(line);
+  return folders;
+}
+
+}  // namespace
+
+std::vector<std::string> cupti_candidates(int newest_cuda, const std::vector<std::string>& folders) {
+  std::vector<std::string> candidates;
+  for (int cuda = newest_cuda; cuda >= kOldestCuda; --cuda) {
+    // Those of CUDA 11 have the whole version in their names.
+    const std::vector<std::string> names = cuda > kOldestCuda
+                                               ? std::vector{fmt::format("libcupti.so.{}", cuda)}
+                                               : std::vector<std::string>{"libcupti.so.11.8", "libcupti.so.11.7"};
+    candidates.insert(candidates.end(), names.begin(), names.end());
+    for (const std::string& folder : folders)
+      for (const std::string& name : names)
+        if (const std::string path = folder + "/" + name; std::filesystem::exists(path)) candidates.push_back(path);
+  }
+  return candidates;
+}
+
+CuptiHere::CuptiHere(const CheckContext& context, CheckResult& result) {
+  std::vector<std::string> folders = toolkit_folders();
+  std::ranges::copy(package_folders(context), std::back_inserter(folders));
+  try {
+    path_ = cupti::open_library(cupti_candidates(cuda::driver().version / 1000, folders)).path;
+    const std::filesystem::path real = std::filesystem::path(path_).has_parent_path() ? path_ : std::string();
+    result.facts["libcupti"] = real.empty() ? path_ : std::filesystem::canonical(real).string();
+  } catch (const Error&) {
+    result.skipped = fmt::format(
+        "no libcupti of CUDA {} or older is on this machine: install CUPTI of a toolkit (package cuda-cupti), or a "
+        "PyTorch for CUDA, which brings one, and name its interpreter by --python",
+        cuda::driver_version_text());
+  }
+}
+
+std::unique_ptr<Collector> CuptiHere::start(TraceSink& sink) const {
+  return cupti::start(sink, {.rank = 0, .devices = {0}}, {.library = path_});
+}
+
+void add_notes(const Collector& collector, CheckResult& result) {
+  std::string text;
+  for (const std::string& note : collector.notes()) text += (text.empty() ? "" : "; ") + note;
+  if (!text.empty()) result.facts["not collected"] = text;
+}
+
+}  // namespace spscope::gpu_check
