@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
 
 #include "backend/execute/cuda/driver.h"
@@ -16,18 +16,9 @@ namespace {
 
 constexpr int kOldestCuda = 11;
 
-// Toolkits, by the variables that name one and where it is installed.
-std::vector<std::string> toolkit_folders() {
-  std::vector<std::string> toolkits;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* const path = std::getenv(variable); path != nullptr && *path != '\0') toolkits.emplace_back(path);
-  toolkits.emplace_back("/usr/local/cuda");
-  std::vector<std::string> folders;
-  for (const std::string& toolkit : toolkits)
-    for (const char* folder : {"extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib"})
-      folders.push_back(toolkit + "/" + folder);
-  return folders;
-}
+// Of the toolkit, where it is installed by itself; packages of distributions are known to the loader.
+constexpr const char* kToolkitFolders[] = {"/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda/lib64",
+                                           "/usr/local/cuda/targets/x86_64-linux/lib"};
 
 // NVIDIA's packages of PyPI, which PyTorch brings: nvidia/cuda_cupti/lib of CUDA 11 and 12, nvidia/cu13/lib.
 std::vector<std::string> package_folders(const CheckContext& context) {
@@ -61,7 +52,7 @@ std::vector<std::string> cupti_candidates(int newest_cuda, const std::vector<std
 }
 
 CuptiHere::CuptiHere(const CheckContext& context, CheckResult& result) {
-  std::vector<std::string> folders = toolkit_folders();
+  std::vector<std::string> folders(std::begin(kToolkitFolders), std::end(kToolkitFolders));
   std::ranges::copy(package_folders(context), std::back_inserter(folders));
   try {
     path_ = cupti::open_library(cupti_candidates(cuda::driver().version / 1000, folders)).path;

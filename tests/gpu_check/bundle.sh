@@ -49,6 +49,10 @@ for program in spscope gpu-check; do
   done < <(env -i LD_TRACE_LOADED_OBJECTS=1 "bin/$program" | sed -n 's/ => \(.*\) (0x.*/ \1/p')
 done
 
+for file in lib/spscope/libspscope_inject.so share/gpu-check/{attention_peer,layer_error,torch_program,nccl_program}.py; do
+  [ -s "$file" ] || fail "no $file"
+done
+
 # They run, from another folder and by the link.
 bare() { env -i PATH=/usr/bin:/bin HOME="$work" CUDA_VISIBLE_DEVICES= "$@"; }
 cd -- "$work"
@@ -70,4 +74,10 @@ grep -q 'no GPU' "some results/results.md" || fail "results.md"
 if [ -n "${FAKE_CUDA:-}" ]; then
   bare LD_LIBRARY_PATH="$FAKE_CUDA" "$top/gpu-check" --tiny --only doctor --only run --only pack --out fake >checked.txt ||
     fail "gpu-check on the emulated driver: $(cat checked.txt)"
+  # attach has the program load the archive's library.
+  bare PATH="$SOURCE_DIR/tests/gpu_check/stubs:/usr/bin:/bin" LD_LIBRARY_PATH="$FAKE_CUDA:$FAKE_CUPTI:$FAKE_NVML" \
+    GPU_CHECK="$top/bin/gpu-check" "$top/gpu-check" --tiny --only attach-torch --only collect-cost --only collect-nvml \
+    --python "$SOURCE_DIR/tests/gpu_check/stubs/python-with-torch" --out collected >checked.txt ||
+    fail "collectors on the emulated driver: $(cat checked.txt)"
+  [ "$(grep -c ' passed ' checked.txt)" -eq 3 ] || fail "collectors are not checked: $(cat checked.txt)"
 fi

@@ -113,18 +113,20 @@ judge smi figure collect-nvml "SM clock against nvidia-smi's" 0.4302
 PATH=/usr/bin:/bin expect 0 --tiny --only collect-nvml --out bare
 judge bare skipped collect-nvml nvidia-smi none
 
-# libcupti of a toolkit and of a package of PyPI, of the newest CUDA that the driver knows, and none.
+# libcupti of a package of PyPI; that of the loader, of the newest CUDA that the driver knows; and none.
 export LD_LIBRARY_PATH=$FAKE_CUDA
-mkdir -p toolkit/extras/CUPTI/lib64 packages/nvidia/cu13/lib
+mkdir -p packages
 [ -e /usr/local/cuda ] || {
   expect 0 --tiny --only collect-rate --only collect-cost --python "$PYTHON" --out bare
   judge bare skipped collect-rate "install CUPTI" none
   judge bare skipped collect-cost "install CUPTI" none
 }
-ln -s "$FAKE_CUPTI/libcupti.so.13" packages/nvidia/cu13/lib/
-STUB_PACKAGES=$work/packages/nvidia/cu13/lib expect 0 --tiny --only collect-rate --python "$stubs/python-with-torch" --out cupti
-judge cupti fact collect-rate libcupti /libcupti.so.13
-ln -s "$FAKE_CUPTI/../12/libcupti.so.12" toolkit/extras/CUPTI/lib64/
-SPSCOPE_FAKE_CUDA=driver=12090 CUDA_HOME=$work/toolkit STUB_PACKAGES=$work/packages/nvidia/cu13/lib expect 0 --tiny \
-  --only collect-rate --python "$stubs/python-with-torch" --out cupti-12
-judge cupti-12 fact collect-rate libcupti /libcupti.so.12
+ln -s "$FAKE_CUPTI/libcupti.so.13" packages/
+export STUB_PACKAGES=$work/packages
+[ -e /usr/local/cuda ] || {
+  expect 0 --tiny --only collect-rate --python "$stubs/python-with-torch" --out cupti
+  judge cupti fact collect-rate libcupti "$(realpath "$FAKE_CUPTI/libcupti.so.13")"
+}
+SPSCOPE_FAKE_CUDA=driver=12090 LD_LIBRARY_PATH=$FAKE_CUDA:$FAKE_CUPTI/../12 expect 0 --tiny --only collect-rate \
+  --python "$stubs/python-with-torch" --out cupti-12
+judge cupti-12 fact collect-rate libcupti libcupti.so.12
