@@ -150,7 +150,8 @@ CheckResult check_collect_nvml(const CheckContext& context) {
   std::string fields;
   for (const Quantity& quantity : kQuantities) fields += (fields.empty() ? "" : ",") + std::string(quantity.field);
   CommandEnd end = run_command(smi_command(fields, 0), {.output = said, .timeout_s = 60});
-  if (end.found && end.exit_code != 0) {  // drivers before R535 have the mean of a second alone
+  // Drivers before R535, and some GPUs, have the mean of a second alone.
+  if (end.found && !means_of(text_of(said)).contains(kQuantities[0].field)) {
     fields.replace(fields.find(".instant"), std::string_view(".instant").size(), "");
     end = run_command(smi_command(fields, 0), {.output = said, .timeout_s = 60});
   }

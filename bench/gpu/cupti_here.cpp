@@ -1,5 +1,6 @@
 #include "bench/gpu/cupti_here.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,9 +35,9 @@ std::vector<std::string> package_folders(const CheckContext& context) {
   return folders;
 }
 
-}  // namespace
-
-std::vector<std::string> cupti_candidates(int newest_cuda, const std::vector<std::string>& folders) {
+// What to try, best first, for a driver that knows CUDA up to this version (12): for each CUDA the names that the
+// loader knows (LD_LIBRARY_PATH), then the folders.
+std::vector<std::string> candidates_for(int newest_cuda, const std::vector<std::string>& folders) {
   std::vector<std::string> candidates;
   for (int cuda = newest_cuda; cuda >= kOldestCuda; --cuda) {
     // Those of CUDA 11 have the whole version in their names.
@@ -51,13 +52,17 @@ std::vector<std::string> cupti_candidates(int newest_cuda, const std::vector<std
   return candidates;
 }
 
+}  // namespace
+
 CuptiHere::CuptiHere(const CheckContext& context, CheckResult& result) {
   std::vector<std::string> folders(std::begin(kToolkitFolders), std::end(kToolkitFolders));
   std::ranges::copy(package_folders(context), std::back_inserter(folders));
   try {
-    path_ = cupti::open_library(cupti_candidates(cuda::driver().version / 1000, folders)).path;
-    const std::filesystem::path real = std::filesystem::path(path_).has_parent_path() ? path_ : std::string();
-    result.facts["libcupti"] = real.empty() ? path_ : std::filesystem::canonical(real).string();
+    const cupti::Library library = cupti::open_library(candidates_for(cuda::driver().version / 1000, folders));
+    path_ = library.path;
+    Dl_info file = {};  // of a name, the file that the loader took
+    if (dladdr(reinterpret_cast<const void*>(library.calls.cuptiGetVersion), &file) != 0 && file.dli_fname != nullptr)
+      result.facts["libcupti"] = std::filesystem::weakly_canonical(file.dli_fname).string();
   } catch (const Error&) {
     result.skipped = fmt::format(
         "no libcupti of CUDA {} or older is on this machine: install CUPTI of a toolkit (package cuda-cupti), or a "

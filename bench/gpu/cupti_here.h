@@ -4,16 +4,11 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "bench/gpu/check.h"
 #include "collectors/collector.h"
 
 namespace spscope::gpu_check {
-
-// What to try, best first, for a driver that knows CUDA up to this version (12): for each CUDA the names that the
-// loader knows (LD_LIBRARY_PATH), then the folders.
-std::vector<std::string> cupti_candidates(int newest_cuda, const std::vector<std::string>& folders);
 
 class CuptiHere {
  public:

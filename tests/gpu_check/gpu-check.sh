@@ -129,4 +129,4 @@ export STUB_PACKAGES=$work/packages
 }
 SPSCOPE_FAKE_CUDA=driver=12090 LD_LIBRARY_PATH=$FAKE_CUDA:$FAKE_CUPTI/../12 expect 0 --tiny --only collect-rate \
   --python "$stubs/python-with-torch" --out cupti-12
-judge cupti-12 fact collect-rate libcupti libcupti.so.12
+judge cupti-12 fact collect-rate libcupti "$(realpath "$FAKE_CUPTI/../12/libcupti.so.12")"
