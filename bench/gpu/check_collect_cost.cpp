@@ -45,8 +45,8 @@ struct Layer {
   }
 };
 
-// As a run collects: into a shard on disk.
-double run_collected_ms(const Layer& layer, const CuptiHere& cupti, const std::string& path, CheckResult& result) {
+// As a run collects: into a shard on disk. What was handed over and dropped is added to `all`.
+double run_collected_ms(const Layer& layer, const CuptiHere& cupti, const std::string& path, CollectorCost& all) {
   std::filesystem::remove(path);
   ShardWriterOptions options;
   options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
@@ -57,24 +57,28 @@ double run_collected_ms(const Layer& layer, const CuptiHere& cupti, const std::s
   collector->stop();
   shard.finish();
   if (const std::optional<Error> failed = shard.failure()) throw Error(*failed);
-  if (const CollectorCost cost = collector->cost(); cost.dropped > 0)
-    result.faults.push_back(fmt::format("{} of {} records of a layer were dropped", cost.dropped, cost.records));
+  const CollectorCost cost = collector->cost();
+  all.records += cost.records;
+  all.dropped += cost.dropped;
   return ms;
 }
 
 void add_cost(const Layer& layer, const CuptiHere& cupti, const CheckContext& context, CheckResult& result) {
   const std::string shard = context.out + "/collected.db";
   std::vector<double> before, without, with, ratios;
+  CollectorCost all;
   // CUPTI was not started in this process yet: what it leaves behind in a driver that it no longer watches is seen.
   for (int i = 0; i < (context.tiny ? 1 : 5); ++i) before.push_back(layer.run_alone_ms());
   for (int pair = 0; pair < (context.tiny ? 2 : 20); ++pair) {
     const bool collected_first = pair % 2 == 1;
-    if (collected_first) with.push_back(run_collected_ms(layer, cupti, shard, result));
+    if (collected_first) with.push_back(run_collected_ms(layer, cupti, shard, all));
     without.push_back(layer.run_alone_ms());
-    if (!collected_first) with.push_back(run_collected_ms(layer, cupti, shard, result));
+    if (!collected_first) with.push_back(run_collected_ms(layer, cupti, shard, all));
     ratios.push_back(with.back() / without.back());
   }
   std::filesystem::remove(shard);
+  if (all.dropped > 0)
+    result.faults.push_back(fmt::format("{} records of {} were dropped", all.dropped, all.records + all.dropped));
   result.figures.push_back({"time that cupti adds to the layer", "", median(ratios) - 1, Bound::kAtMost, kMostCost});
   result.figures.push_back({"layer without cupti", "ms", median(without)});
   result.figures.push_back({"layer with cupti", "ms", median(with)});
