@@ -172,8 +172,10 @@ class TorchComparison {
     if (differences.empty() && attached.ns > 0)
       outcome = "both see all kernels";
     else
-      result_.faults.push_back(
-          "attach does not name torch.profiler, and kernels under attach and torch.profiler differ: " + differences);
+      result_.faults.push_back(fmt::format(
+          "attach does not name torch.profiler, and stores {} ns of kernels; under attach and torch.profiler "
+          "differ: {}",
+          attached.ns, differences));
   }
 
   void add_figures() {

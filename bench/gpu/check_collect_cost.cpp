@@ -99,15 +99,18 @@ class Seen {
         if (event_category(record.span.flags) == EventCategory::kApi)
           called_ns_[record.work().correlation] = record.span.begin_ns;
     for (const MemorySink::Kept& kept : sink.tracks())
-      for (const RingRecord& record : kept.records)
-        if (event_category(record.span.flags) == EventCategory::kKernel && record.span.op_id != kNone)
-          take(record.work());
+      for (const RingRecord& record : kept.records) {
+        if (event_category(record.span.flags) != EventCategory::kKernel) continue;
+        ++kernels_seen_;
+        if (record.span.op_id != kNone) take(record.work());
+      }
   }
 
   OpKernels of(OpId op) const {
     const auto found = kernels_.find(op);
     return found == kernels_.end() ? OpKernels{} : found->second;
   }
+  int kernels() const { return kernels_seen_; }  // those of warm-ups, which have no op, too
   int early() const { return early_; }
   int with_call() const { return with_call_; }
   std::int64_t most_outside_ns() const { return most_outside_ns_; }
@@ -138,6 +141,7 @@ class Seen {
   const WatchedOps& ops_;
   std::unordered_map<std::uint32_t, std::int64_t> called_ns_;  // by correlation: when the call began
   std::map<OpId, OpKernels> kernels_;
+  int kernels_seen_ = 0;
   int early_ = 0, with_call_ = 0;  // kernels that begin before their launch; whose call was recorded
   std::int64_t most_outside_ns_ = 0;
 };
@@ -150,13 +154,13 @@ void add_ops(const Layer& layer, const std::map<OpId, int>& launches, const Cupt
   collector->stop();
   add_notes(*collector, result);
   const Seen seen(sink, ops);
-  std::int64_t missing = 0, all_kernels_ns = 0, all_events_ns = 0;
+  std::int64_t launched = 0, all_kernels_ns = 0, all_events_ns = 0;
   double worst = 0;
   int long_ops = 0, kernels = 0;
   for (const auto& [op, count] : launches) {
     const OpKernels found = seen.of(op);
     kernels += found.count;
-    missing += std::int64_t{count} * layer.repeats - found.count;
+    launched += count;
     std::int64_t events_ns = 0;
     for (const WatchedOps::Pass& pass : ops.passes(op)) events_ns += pass.times.end_ns - pass.times.post_ns;
     all_kernels_ns += found.ns;
@@ -166,10 +170,15 @@ void add_ops(const Layer& layer, const std::map<OpId, int>& launches, const Cupt
     worst = std::max(worst, std::abs(static_cast<double>(found.ns) / static_cast<double>(events_ns) - 1));
   }
   const std::int64_t dropped = collector->cost().dropped;
-  if (missing < 0 || missing > dropped)
+  const std::int64_t lost = launched * (layer.warmup + layer.repeats) - seen.kernels();
+  const std::int64_t without_op = launched * layer.repeats - kernels;
+  if (lost < 0 || lost > dropped)
     result.faults.push_back(
-        fmt::format("{} launches of ops are neither stored nor counted: {} kernels are stored, {} records were dropped",
-                    missing - dropped, kernels, dropped));
+        fmt::format("{} launches are neither stored nor counted: {} kernels are stored, {} records dropped",
+                    lost - dropped, seen.kernels(), dropped));
+  else if (without_op < 0 || without_op > dropped)
+    result.faults.push_back(fmt::format("{} of {} kernels of ops are stored without their op, {} records were dropped",
+                                        without_op, launched * layer.repeats, dropped));
   const auto apart = [](std::int64_t a, std::int64_t b) {
     return std::abs(static_cast<double>(a) / static_cast<double>(b) - 1);
   };
