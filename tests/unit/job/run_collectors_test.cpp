@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/base/error.h"
-#include "tests/support/memory_sink.h"
+#include "tests/support/kept_trace.h"
 
 namespace spscope {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> names(const RunCollectors& collectors) {
 
 RunCollectors collectors_of(std::vector<std::string> collect, std::string_view device,
                             std::span<const CollectorRow> rows) {
-  static MemorySink sink;
+  static KeptTrace sink;
   return {collect, device, sink, {}, rows};
 }
 

@@ -11,7 +11,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "collectors/cupti/op_ids.h"
-#include "tests/support/memory_sink.h"
+#include "tests/support/kept_trace.h"
 #include "tests/unit/collectors/fake/fake_cupti.h"
 
 namespace spscope::cupti {
@@ -32,13 +32,8 @@ class CuptiCollects : public testing::TestWithParam<int> {
   }
   // Calls of the API that are recorded: all but those of peer copies, which are none of the chosen ones.
   int num_recorded_calls() const { return GetParam() == 13 ? kCalls - 1 : 0; }
-  std::int64_t num_pushed() {
-    std::int64_t sum = 0;
-    for (const MemorySink::Kept& kept : sink_.tracks()) sum += std::ssize(kept.records) + kept.ring.dropped();
-    return sum;
-  }
   void expect_no_overlap() {
-    for (const MemorySink::Kept& kept : sink_.tracks()) {
+    for (const KeptTrace::KeptTrack& kept : sink_.tracks()) {
       std::int64_t free_from_ns = 0;
       for (const RingRecord& record : kept.records) {
         if (!kept.track.overlapping) {
@@ -52,11 +47,11 @@ class CuptiCollects : public testing::TestWithParam<int> {
   void expect_all_accounted_for(const Collector& collector) {
     const CollectorCost cost = collector.cost();
     EXPECT_EQ(cost.records + cost.dropped, fake_.made());
-    EXPECT_EQ(sink_.dropped() + sink_.unreadable(), cost.dropped);
+    EXPECT_EQ(sink_.ledger().dropped + sink_.ledger().unreadable, cost.dropped);
     expect_no_overlap();
   }
   FakeCupti fake_{GetParam()};
-  MemorySink sink_;
+  KeptTrace sink_{1 << 16};  // nobody takes records out meanwhile
 };
 
 TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
@@ -72,11 +67,11 @@ TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
   collector->stop();
   expect_all_accounted_for(*collector);
   EXPECT_EQ(collector->cost().dropped, 0);
-  EXPECT_EQ(num_pushed(), 101 * (kEvents + num_recorded_calls()));
+  EXPECT_EQ(sink_.ledger().stored, 101 * (kEvents + num_recorded_calls()));
 
   std::map<std::int64_t, int> kernels_of_op;
   std::set<std::uint32_t> seen;
-  for (const MemorySink::Kept& kept : sink_.tracks()) {
+  for (const KeptTrace::KeptTrack& kept : sink_.tracks()) {
     if (kept.track.kind != TrackKind::kDeviceStream) continue;
     EXPECT_EQ(kept.track.rank, 3);
     for (const RingRecord& record : kept.records) {
@@ -106,7 +101,7 @@ TEST_P(CuptiCollects, WhatIsOfTheHostIsOnTracksOfItsThreads) {
   fake_.run(kAll, 20);
   collector->stop();
   std::map<std::string, std::map<EventCategory, int>> found;
-  for (const MemorySink::Kept& kept : sink_.tracks())
+  for (const KeptTrace::KeptTrack& kept : sink_.tracks())
     if (kept.track.kind == TrackKind::kHostThread)
       for (const RingRecord& record : kept.records) ++found[kept.track.name][event_category(record.span.flags)];
   EXPECT_EQ(found["overhead of CUPTI and the driver"][EventCategory::kOverhead], 20);
@@ -139,8 +134,8 @@ TEST_P(CuptiCollects, WhatIsLostIsCountedAndExplained) {
         << script.settings;
     fake_.deliver_late();
   }
-  EXPECT_GT(sink_.dropped(), 0);
-  EXPECT_GT(sink_.unreadable(), 0);
+  EXPECT_GT(sink_.ledger().dropped, 0);
+  EXPECT_GT(sink_.ledger().unreadable, 0);
   expect_no_overlap();
 }
 
