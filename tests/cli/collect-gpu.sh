@@ -77,6 +77,19 @@ expect_err 'cupti does not collect here' 'run without torch.profiler'
 is 'events' "SELECT group_concat(name) FROM collector"
 is 0 "SELECT count(*) - (SELECT count(*) FROM event WHERE track_kind = 'rank lane') FROM event WHERE track_kind = 'device stream'"
 
+# What collectors store counts in what a run needs on the disk: an event for each op, beside that of the op itself.
+events_of() {
+  expect_refused ' events needs at least ' -- run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda \
+    --set run.collect="$1" --set run.verify=off --set run.repeats=100000 --set run.denoise_steps=10000 \
+    --set model.layers=1000 --set run.layers=1000 -o large.db
+  sed -n 's/.* run of \([0-9]*\) events needs at least .*/\1/p' "$err"
+}
+without=$(events_of none)
+for name in cupti events; do
+  with=$(events_of $name)
+  [ "$with" = "$((2 * without))" ] || fail "a run of $without events has $with with those of $name"
+done
+
 rm cupti/*
 expect_exit 0 list collectors --json
 expect_json '{r["name"]: r["in_place_of"] for r in d["collectors"]}["events"] == "cupti"'
