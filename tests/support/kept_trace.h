@@ -82,17 +82,12 @@ class KeptTrace final : public TraceSink {
     for (const Kept& kept : records(track_name)) samples.push_back(kept.record.counter());
     return samples;
   }
-
-  // -- when nobody hands anything over any more
-  // With all their records, in the order in which they were made.
-  const std::deque<KeptTrack>& tracks() {
-    take();
-    return tracks_;
-  }
   // All that the ledgers of tracks whose name begins so would say.
   LedgerRecord ledger(std::string_view track_name = "") {
+    take();
+    const std::lock_guard lock(mutex_);
     LedgerRecord sum;
-    for (const KeptTrack& kept : tracks()) {
+    for (const KeptTrack& kept : tracks_) {
       if (!kept.track.name.starts_with(track_name)) continue;
       sum.stored += std::ssize(kept.records);
       sum.dropped += kept.dropped + (kept.ring ? kept.ring->dropped() : 0);
@@ -100,6 +95,13 @@ class KeptTrace final : public TraceSink {
       sum.sent += kept.dropped + kept.unreadable + (kept.ring ? kept.ring->sent() : 0);
     }
     return sum;
+  }
+
+  // -- when nobody hands anything over any more
+  // With all their records, in the order in which they were made.
+  const std::deque<KeptTrack>& tracks() {
+    take();
+    return tracks_;
   }
   std::string name_of(NameId id) const { return id == 0 ? "" : names_.at(id - kFirstName); }
   const WorkDetail& detail_of(WorkDetailId id) const { return details_.at(id - kFirstDetail); }

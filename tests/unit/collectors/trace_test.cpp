@@ -67,6 +67,22 @@ TEST_F(CuptiTraceTest, NumbersThatOthersPushedAreNone) {
   EXPECT_EQ(trace.num_parts(), 1);
 }
 
+// As many calls as are remembered lie between the two: the place of the first is that of the second.
+TEST_F(CuptiTraceTest, WorkHasTheOpOfItsOwnCallThoughAnOldOneHadItsPlace) {
+  constexpr std::uint32_t kRemembered = RecentCalls::kBytes / sizeof(RecentCalls::Call);
+  push(7, {.rank = 3, .run = RunId{9}, .op = 41});
+  kernel(100, 7);
+  kernel(200, 7 + kRemembered);  // by no call that was told of
+  trace.settle(1'000);
+  trace.take(ApiRecord{.begin_ns = 300, .end_ns = 310, .thread = 55, .correlation = 7 + kRemembered});  // for no op
+  kernel(310, 7 + kRemembered);
+  kernel(400, 7);  // whose call is forgotten
+  trace.finish();
+  std::vector<std::int64_t> ops;
+  for (const KeptTrace::Kept& kept : sink.records("stream 7")) ops.push_back(kept.record.span.op_id);
+  EXPECT_EQ(ops, (std::vector<std::int64_t>{41, -1, -1, -1}));
+}
+
 TEST_F(CuptiTraceTest, WhatAStreamIsCalledSaysItsContextWhereADeviceHasSeveral) {
   kernel(100, 1, "attend", {0, 1, 7});
   kernel(100, 2, "attend", {0, 2, 7});

@@ -100,9 +100,9 @@ TEST_F(TrackRowsTest, WhatNeverEndedTakesNoTimeOfItsRowAndComesLast) {
   EXPECT_EQ(row(0), (std::vector<Times>{{20, 30}}));
   rows.settle(kAll);
   EXPECT_EQ(row(1), (std::vector<Times>{{10, kNeverEnded}}));
-  rows.add(work(30, 40));
+  rows.add(work(25, 40));
   rows.settle(kAll);
-  EXPECT_EQ(row(0), (std::vector<Times>{{20, 30}, {30, 40}}));
+  EXPECT_EQ(row(1), (std::vector<Times>{{10, kNeverEnded}, {25, 40}}));
 }
 
 TEST_F(TrackRowsTest, WhatFindsAllRowsTakenGoesToOneMoreWhereItMayOverlap) {

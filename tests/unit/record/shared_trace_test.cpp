@@ -126,7 +126,7 @@ TEST_F(SharedTraceTest, AFullLogIsSaidAndHarmsNothingElse) {
 
 // Under the sanitizer of threads this shows that what the reader sees of a record and of its name was written before.
 TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
-  constexpr int kThreads = 3, kEach = 20'000;
+  constexpr int kThreads = 3, kEach = 20'000, kNames = 2'000;
   std::atomic<int> running{kThreads};
   std::vector<std::int64_t> pushed(kThreads);
   std::vector<std::thread> threads;
@@ -134,7 +134,7 @@ TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
     threads.emplace_back([&, number] {
       EventRing& ring = program.ring(stream(number), 1024);
       for (int i = 0; i < kEach; ++i) {
-        const NameId name = program.name("kernel " + std::to_string(i % 50));
+        const NameId name = program.name("kernel " + std::to_string(i % kNames));
         pushed[static_cast<std::size_t>(number)] += ring.push(kernel(i * 20, name, 0, static_cast<std::uint32_t>(i)));
       }
       --running;
@@ -146,6 +146,7 @@ TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
   }
   for (std::thread& thread : threads) thread.join();
   while (reader.drain()) kept.take();
+  EXPECT_TRUE(notes.empty()) << notes[0];
   ASSERT_EQ(kept.tracks().size(), 3u);
   for (const KeptTrace::KeptTrack& track : kept.tracks()) {
     const auto number = static_cast<std::size_t>(track.track.name.back() - '0');
@@ -156,7 +157,7 @@ TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
       const WorkEvent event = record.work();
       EXPECT_GE(event.correlation, least);
       least = event.correlation + 1;
-      EXPECT_EQ(kept.name_of(event.span.name), "kernel " + std::to_string(event.correlation % 50));
+      EXPECT_EQ(kept.name_of(event.span.name), "kernel " + std::to_string(event.correlation % kNames));
     }
   }
 }
@@ -170,16 +171,18 @@ TEST_F(SharedTraceTest, RecordsThatMakeNoSenseAreUnreadable) {
   backwards.span.end_ns = 99;
   late.span.end_ns = kNeverEnded;  // and no flag that says so
   strange.kind = RingKind{17};
-  RingRecord category = kernel(100, 0);
+  RingRecord category = kernel(100, 0), bytes = kernel(100, 0);
   category.span.flags = 15;
+  bytes.bytes = -1;
   RingRecord sample = RingRecord::of(CounterSample{.time_ns = 1, .value = 1});
-  for (const RingRecord& record : {backwards, early, late, strange, category, sample, kernel(1, 9), kernel(1, 0, 9)})
+  for (const RingRecord& record :
+       {backwards, early, late, strange, category, bytes, sample, kernel(1, 9), kernel(1, 0, 9)})
     ring.push(record);
   ring.push(kernel(500, 0));
   counter.push(kernel(1, 0));
   counter.push(RingRecord::of(CounterSample{.time_ns = 1, .value = std::numeric_limits<double>::quiet_NaN()}));
   while (reader.drain()) kept.take();
-  EXPECT_EQ(kept.tracks()[0].unreadable, 8);
+  EXPECT_EQ(kept.tracks()[0].unreadable, 9);
   ASSERT_EQ(kept.tracks()[0].records.size(), 1u);
   EXPECT_EQ(kept.tracks()[0].records[0].span.begin_ns, 500);
   EXPECT_EQ(kept.tracks()[1].unreadable, 2);
@@ -213,24 +216,51 @@ TEST_F(SharedTraceTest, ALogThatMakesNoSenseIsReadUpToThere) {
   }
 }
 
-TEST_F(SharedTraceTest, ATrackOutsideOfTheRecordsIsRefused) {
+TEST_F(SharedTraceTest, ATrackThatCannotBeIsRefused) {
   program.ring(stream(1), 256);
-  SharedTrace::TrackEntry entry;
+  SharedTrace::TrackEntry sound;
   std::uint8_t* const at = memory->log.data() + sizeof(SharedTrace::EntryHeader);
-  std::memcpy(&entry, at, sizeof entry);
-  for (const auto& [first, records] :
-       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{SharedTrace::kRecords, 256},
-                                                            {SharedTrace::kRecords - 255, 256},
-                                                            {0, 255},
-                                                            {0, SharedTrace::kRecords * 2}}) {
-    entry.first_record = first;
-    entry.num_records = records;
+  std::memcpy(&sound, at, sizeof sound);
+  const auto with = [&](const auto& change) {
+    SharedTrace::TrackEntry entry = sound;
+    change(entry);
+    return entry;
+  };
+  const auto within = [&](std::uint64_t first, std::uint64_t records) {
+    return with([&](SharedTrace::TrackEntry& entry) { entry.first_record = first, entry.num_records = records; });
+  };
+  for (const SharedTrace::TrackEntry& entry :
+       {within(SharedTrace::kRecords, 256), within(SharedTrace::kRecords - 255, 256), within(0, 255),
+        within(0, SharedTrace::kRecords * 2),
+        with([](auto& lane) { lane.kind = static_cast<std::uint32_t>(TrackKind::kRankLane); }),
+        with([](auto& unknown) { unknown.kind = kNumTrackKinds; }), with([](auto& named) { ++named.name_bytes; })}) {
     std::memcpy(at, &entry, sizeof entry);
     KeptTrace to;
     std::vector<std::string> said;
     SharedTraceReader other(*memory, {}, to, [&](const std::string& n) { said.push_back(n); });
     other.drain();
     EXPECT_EQ(to.tracks().size(), 0u);
+    EXPECT_EQ(said.size(), 1u);
+  }
+}
+
+TEST_F(SharedTraceTest, AClockThatCannotBeIsRefused) {
+  const ClockFit sound = {.raw_zero_ns = 5, .offset_ns = 7, .drift = 100e-6, .bound_ns = 300, .exchanges = 4};
+  program.set_clock(sound);
+  reader.drain();
+  ASSERT_EQ(kept.clocks().size(), 1u);
+  EXPECT_EQ(kept.clocks()[0].raw_zero_ns, 5);
+  EXPECT_EQ(kept.clocks()[0].offset_ns, 7);
+  EXPECT_EQ(kept.clocks()[0].drift, 100e-6);
+  ClockFit fast = sound, unbound = sound, none = sound;
+  fast.drift = 0.1, unbound.bound_ns = -1, none.drift = std::numeric_limits<double>::quiet_NaN();
+  for (const ClockFit& fit : {fast, unbound, none}) {
+    SharedTraceMemory other;
+    SharedTraceSink(*other).set_clock(fit);
+    KeptTrace to;
+    std::vector<std::string> said;
+    SharedTraceReader(*other, {}, to, [&](const std::string& n) { said.push_back(n); }).drain();
+    EXPECT_TRUE(to.clocks().empty());
     EXPECT_EQ(said.size(), 1u);
   }
 }
