@@ -42,6 +42,9 @@ class Collector {
   // What it does not collect here, and why: "nvtx ranges: CUPTI ...".
   virtual std::vector<std::string> notes() const { return {}; }
 
+  // How many events it hands over for an op of a timed repeat at the least, on the whole: what a run needs on a disk.
+  virtual int least_events_of_op() const { return 0; }
+
   // Between the two, what this thread asks devices to do belongs to this op of this rank. They do not nest.
   virtual void begin_launch(int /*rank*/, RunId /*run*/, OpId /*op*/) noexcept {}
   virtual void end_launch() noexcept {}

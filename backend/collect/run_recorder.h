@@ -26,6 +26,8 @@ class RunRecorder final : public OpRecorder {
   // Those of this process, which are told of the ops of timed repeats. Not while one is going on. They outlive the last
   // repeat.
   void set_collectors(std::vector<Collector*> collectors) { collectors_ = std::move(collectors); }
+  // Events that a shard gets of each op of a timed repeat, at the least: the op's own, and those of collectors.
+  int least_events_of_op() const;
   // Repeats of this plan follow, as events of `run`. Not while one is going on.
   void prepare(RunId run, const Plan& plan);
   // Whether every event since prepare() is or will be in the shard.

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <sstream>
 
 #include "backend/base/result.h"
 #include "backend/config/run_config.h"
@@ -73,13 +75,6 @@ std::vector<std::string> RunCollectors::Started::notes() const {
   return notes;
 }
 
-std::vector<std::string> RunCollectors::notes() const {
-  std::vector<std::string> notes = left_out_;
-  for (const Started& one : started_)
-    for (std::string& note : one.notes()) notes.push_back(std::move(note));
-  return notes;
-}
-
 std::vector<CollectorRecord> RunCollectors::records(int first_rank) const {
   std::vector<CollectorRecord> records;
   for (const Started& one : started_) {
@@ -90,11 +85,36 @@ std::vector<CollectorRecord> RunCollectors::records(int first_rank) const {
   return records;
 }
 
-std::string collector_text(const CollectorRecord& record) {
-  return fmt::format("{}: {} records, {} lost; {:.0f} ms of its own threads, {:.1f} MiB", record.name, record.records,
-                     record.dropped == 0 ? "none" : std::to_string(record.dropped),
-                     static_cast<double>(record.thread_ns) * 1e-6,
-                     static_cast<double>(record.memory_bytes) / (1 << 20));
+std::vector<std::string> collector_texts(std::span<const CollectorRecord> records) {
+  struct Sum {
+    CollectorRecord cost;
+    int processes = 0;
+    std::map<std::string, std::vector<int>> ranks_of_notes;
+  };
+  std::map<std::string, Sum> sums;
+  for (const CollectorRecord& record : records) {
+    Sum& sum = sums[record.name];
+    ++sum.processes;
+    sum.cost.thread_ns += record.thread_ns;
+    sum.cost.memory_bytes += record.memory_bytes;
+    sum.cost.records += record.records;
+    sum.cost.dropped += record.dropped;
+    std::istringstream notes(record.notes);
+    for (std::string note; std::getline(notes, note);) sum.ranks_of_notes[note].push_back(record.first_rank);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [name, sum] : sums) {
+    for (const auto& [note, ranks] : sum.ranks_of_notes)
+      texts.push_back(std::ssize(ranks) == sum.processes
+                          ? note
+                          : fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), note));
+    texts.push_back(fmt::format("{}{}: {} records, {} lost; {:.0f} ms of its own threads, {:.1f} MiB", name,
+                                sum.processes == 1 ? "" : fmt::format(", {} processes", sum.processes),
+                                sum.cost.records, sum.cost.dropped == 0 ? "none" : std::to_string(sum.cost.dropped),
+                                static_cast<double>(sum.cost.thread_ns) * 1e-6,
+                                static_cast<double>(sum.cost.memory_bytes) / (1 << 20)));
+  }
+  return texts;
 }
 
 }  // namespace spscope

@@ -22,8 +22,8 @@ class RunCollectors {
   // Ends them; what one could not hand over is a note. Does nothing when called again.
   void stop();
 
-  // What is not collected here, and why: of collectors that kAutoCollect left out, too.
-  std::vector<std::string> notes() const;
+  // Those that kAutoCollect left out, and why.
+  const std::vector<std::string>& left_out() const { return left_out_; }
   // What each took, with its notes, for the rank that the process is stored under.
   std::vector<CollectorRecord> records(int first_rank) const;
 
@@ -42,7 +42,9 @@ class RunCollectors {
   std::vector<std::string> left_out_;
 };
 
-// "cupti: 12000 records, none lost; 31 ms of its own thread, 24.0 MiB"
-std::string collector_text(const CollectorRecord& record);
+// For people, of all processes of a run: what each collector took in all of them together, as "cupti, 2 processes:
+// 12000 records, none lost; 31 ms of its own threads, 24.0 MiB", and its notes, with the ranks where not all have the
+// same.
+std::vector<std::string> collector_texts(std::span<const CollectorRecord> records);
 
 }  // namespace spscope

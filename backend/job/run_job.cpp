@@ -221,7 +221,9 @@ struct RunningJob {
       const std::vector<int>& ranks = options.size_of_ranks;
       const auto ops = std::ranges::count_if(
           plan.ops, [&](const Op& op) { return ranks.empty() || std::ranges::binary_search(ranks, op.rank); });
-      const double of_layer = static_cast<double>(ops) * run.repeats;
+      // Collectors of other processes do the same.
+      const int of_op = target.recorder != nullptr ? target.recorder->least_events_of_op() : 1;
+      const double of_layer = static_cast<double>(ops) * of_op * run.repeats;
       events += std::min(kMost, of_layer * static_cast<double>(job.layers.size()) * run.denoise_steps);
       together([&] {
         if (options.on_size) options.on_size(static_cast<std::int64_t>(events));

@@ -26,7 +26,8 @@ struct RunOptions {
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_note;  // what the user should know before a long run
   // Told before anything runs, and again with each strategy of the first layer: how many events of `size_of_ranks`,
-  // ascending, are still to come at least; of all ranks where none are named. Its Error ends the run.
+  // ascending, are still to come at least, those of collectors among them; of all ranks where none are named. Its Error
+  // ends the run.
   std::function<void(std::int64_t)> on_size;
   std::vector<int> size_of_ranks;
   int shards = 0;     // of the collection, for progress

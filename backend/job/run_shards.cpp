@@ -119,13 +119,8 @@ void RunShards::finish() {
   head_.reset();
 }
 
-std::vector<std::string> RunShards::collector_notes() const {
-  if (!ranks_) return {};
-  std::vector<std::string> notes = ranks_->collectors.notes();
-  if (ranks_finished_)
-    for (const CollectorRecord& collector : ranks_->collectors.records(ranks_->first_rank))
-      notes.push_back(collector_text(collector));
-  return notes;
+std::vector<std::string> RunShards::collectors_left_out() const {
+  return ranks_ ? ranks_->collectors.left_out() : std::vector<std::string>();
 }
 
 std::optional<Error> RunShards::failure() const { return ranks_ ? ranks_->shard.failure() : std::nullopt; }

@@ -44,8 +44,8 @@ class RunShards {
   void finish();
   // The first half of it: the shard of ranks is complete, the head is committed and can still be written to.
   void finish_ranks();
-  // What collectors do not collect and why; once the shard of ranks is complete, also what each took. For people.
-  std::vector<std::string> collector_notes() const;
+  // Which collectors do not collect here, and why.
+  std::vector<std::string> collectors_left_out() const;
   // Why events are missing, if the shard of ranks could not be written any more.
   std::optional<Error> failure() const;
 

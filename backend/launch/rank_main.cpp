@@ -97,8 +97,8 @@ RankEnd run_rank(RankWorld& world, const RunSetup& setup, HostFolders& folders, 
     folders.keep();
   }));
   if (unmade) return {false, *unmade, {}};
-  CollectorNotes collector_notes(options.on_note);  // of the process that reports
-  collector_notes.tell(*shards);
+  if (options.on_note)  // the process that reports
+    for (const std::string& note : shards->collectors_left_out()) options.on_note(note);
 
   const std::int64_t zero_ns = now_ns();
   const auto add_clocks = [&](StoreWriter& head) { store_clocks(head, world, zero_ns); };
@@ -119,7 +119,6 @@ RankEnd run_rank(RankWorld& world, const RunSetup& setup, HostFolders& folders, 
   }
   world.measure_clocks();
   std::optional<Error> failure = failure_of([&] { shards->finish_ranks(); });
-  collector_notes.tell(*shards);
   const std::optional<Error> lost = world.agree(lost_events(world, *shards));
   if (!failure)
     failure = failure_of([&] {

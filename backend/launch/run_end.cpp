@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "backend/base/number_text.h"
+#include "backend/job/run_collectors.h"
 #include "backend/launch/stop_signals.h"
+#include "backend/store/store_reader.h"
 
 namespace spscope {
 namespace {
@@ -64,11 +66,6 @@ RunOptions reporting_options(const RunSetup& setup, const ProgressPage& page, Ru
   return options;
 }
 
-void CollectorNotes::tell(const RunShards& shards) {
-  for (const std::string& note : shards.collector_notes())
-    if (say_ && told_.insert(note).second) say_(note);
-}
-
 void store_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost) {
   if (shards.target().head == nullptr) return;
   if (!outcome)
@@ -98,6 +95,8 @@ int report_run(const RunOutput* output, const RunSetup& setup, const RunEnd& end
   if (report) listener.file_made(setup.wanted);
   if (end.outcome) listener.progress(end.outcome->progress);
   listener.end_progress();
+  if (report)
+    for (const std::string& text : collector_texts(StoreReader(output->path()).collectors())) listener.note(text);
 
   // Without a complete layer there is no result, but the events may be kept.
   const bool has_result = report && (!end.outcome || end.outcome->layer_passes_done > 0);

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,16 +53,6 @@ std::string stop_text();
 RunShardsOptions shards_options(const RunSetup& setup, int first_rank, int ranks);
 // Of the process that reports: progress goes to the page and the listener.
 RunOptions reporting_options(const RunSetup& setup, const ProgressPage& page, RunListener& listener);
-// Says each note of a process's collectors once.
-class CollectorNotes {
- public:
-  explicit CollectorNotes(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
-  void tell(const RunShards& shards);
-
- private:
-  std::function<void(const std::string&)> say_;
-  std::set<std::string> told_;
-};
 // Writes into the head shard, if this process has it, how the run ended. `lost`: why events of ranks are missing.
 void store_end(RunShards& shards, const Result<RunOutcome>& outcome, const std::optional<Error>& lost);
 

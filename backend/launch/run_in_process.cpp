@@ -36,8 +36,7 @@ RunEnd run_in_process(const RunSetup& setup, RunOutput& output, const ProgressPa
   options.on_size = [&](std::int64_t events) { room.require(events); };
   options.shards = shards.num_shards();
   options.masks = !setup.wanted.empty();
-  CollectorNotes collector_notes(options.on_note);
-  collector_notes.tell(shards);
+  for (const std::string& note : shards.collectors_left_out()) options.on_note(note);
 
   const Result<RunOutcome> outcome = capture([&] { return run_job(setup.job, shards.target(), options); });
 
@@ -54,7 +53,6 @@ RunEnd run_in_process(const RunSetup& setup, RunOutput& output, const ProgressPa
       store_end(shards, outcome, shards.failure());
       shards.finish();
     });
-    collector_notes.tell(shards);
     if (incomplete) output.leave_to_recover(end.failure ? *end.failure : *incomplete);
     end.lost = shards.failure();  // perhaps of its last events
     end.has_shards = outcome || tells_of_ranks(outcome.error()) || holds_events(output.note());

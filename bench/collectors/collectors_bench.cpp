@@ -10,8 +10,6 @@
 // given, or when a record is lost.
 //
 //   collectors_bench [--seconds 10] [--records-per-s 1000000] [--cupti FILE] [--strict-times] [--json]
-#include <dlfcn.h>
-
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -23,13 +21,13 @@
 #include <string_view>
 #include <thread>
 
-#include "backend/base/check.h"
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/collect/shard_writer.h"
 #include "collectors/cupti/collector.h"
 #include "kernels/calibrate.h"
 #include "tests/fake_cupti/control.h"
+#include "tests/support/fake_library.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {
@@ -50,28 +48,19 @@ struct Options {
 
 class FakeCupti {
  public:
-  explicit FakeCupti(const std::string& path) : library_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ == nullptr)
-      throw Error(ErrorCode::kCannotCollect, dlerror(), "build the target fake_cupti_13, or give its library: --cupti");
+  explicit FakeCupti(const std::string& path) : library_(path) {
     // 800 shapes: as many kernels as a model has, each with the grid of its layer.
-    control<decltype(&spscope_fake_cupti_reset)>("spscope_fake_cupti_reset")("shapes=800");
-    run_ = control<decltype(&spscope_fake_cupti_run)>("spscope_fake_cupti_run");
+    library_.call<decltype(spscope_fake_cupti_reset)>("spscope_fake_cupti_reset")("shapes=800");
   }
   void launch(std::int64_t count) {
     const FakeWork work = {.launches = 1};
     run_(&work, static_cast<unsigned>(count));
   }
-  std::int64_t made() { return control<decltype(&spscope_fake_cupti_made)>("spscope_fake_cupti_made")(); }
+  std::int64_t made() { return library_.call<decltype(spscope_fake_cupti_made)>("spscope_fake_cupti_made")(); }
 
  private:
-  template <typename Function>
-  Function control(const char* name) {
-    const auto function = reinterpret_cast<Function>(dlsym(library_, name));
-    SPSCOPE_CHECK(function != nullptr);
-    return function;
-  }
-  void* library_;
-  decltype(&spscope_fake_cupti_run) run_ = nullptr;
+  FakeLibrary library_;
+  decltype(&spscope_fake_cupti_run) run_ = library_.call<decltype(spscope_fake_cupti_run)>("spscope_fake_cupti_run");
 };
 
 // A line of /proc/self/status: "VmHWM:   1234 kB".

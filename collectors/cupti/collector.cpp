@@ -55,6 +55,8 @@ class CuptiCollector final : public Collector {
   }
 
   std::vector<std::string> notes() const override;
+  // The kernel or the copy; those of warm-ups, calls and waits come on top.
+  int least_events_of_op() const override { return 1; }
 
  private:
   SessionOptions with_settling(SessionOptions options) {

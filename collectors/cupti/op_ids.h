@@ -18,6 +18,9 @@ struct LaunchedOp {
   friend bool operator==(const LaunchedOp&, const LaunchedOp&) = default;
 };
 
+// The kind of numbers that is pushed: CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0.
+inline constexpr std::uint32_t kOurIds = 3;
+
 // One number of 16 bits of rank, 20 of the run and 28 of the op; 0, which stands for no op, where one of them does not
 // fit.
 constexpr std::uint64_t pushed_id(const LaunchedOp& launched) {

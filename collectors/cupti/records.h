@@ -6,9 +6,8 @@
 //
 //   * not the version of the headers that spscope was built with: the process brings its own libcupti;
 //   * not cuptiGetVersion(): it is the version of the library's API, and no document says which records it writes;
-//   * the library's own cuptiActivityGetNextRecord(): whoever reads a buffer must step by it, so it cannot be wrong
-//   without
-//     every reader failing. ask_record_sizes() (library.h) lets it step over made-up records once, when it is opened.
+//   * the library's own cuptiActivityGetNextRecord(): whoever reads a buffer must step by it, so if it were wrong every
+//     reader would fail. ask_record_sizes() (library.h) lets it step over made-up records once, when it is opened.
 //
 // A size is then compared with those of record_versions.def, which the toolkit's headers vouch for. A kind whose size
 // is none of them is not read: its records are counted as unreadable, and stepped over exactly.

@@ -4,11 +4,11 @@
 
 #include <array>
 
-#include <ctime>
-
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "collectors/cupti/api_calls.h"
 #include "collectors/cupti/callbacks.h"
+#include "collectors/cupti/op_ids.h"
 
 namespace spscope::cupti {
 namespace {
@@ -18,26 +18,7 @@ constexpr const char* kName = "spscope";
 constexpr std::uint32_t kBufferForEachThread = 9;
 constexpr std::uint32_t kForced = 1;  // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED: buffers with unfinished records, too
 
-struct ApiCall {
-  Kind domain;
-  std::uint32_t id;
-  const char* name;
-};
-constexpr ApiCall kApiCalls[] = {
-#define API_CALL(domain, name, id) {Kind::domain, id, #name},
-#include "collectors/cupti/api_calls.def"
-#undef API_CALL
-};
-
 constexpr std::uint32_t kSystemThreadIds = 1;  // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
-// CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0.
-constexpr std::uint32_t kOurIds = 3;
-
-std::int64_t cpu_ns_of_this_thread() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return used.tv_sec * 1'000'000'000 + used.tv_nsec;
-}
 
 // CUPTI wants a subscriber, and we want none of its callbacks: they would run in every call of the program.
 void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
@@ -184,7 +165,7 @@ void Session::decode_until_drained() {
       pool_->release(*buffer);
       count_dropped(buffer->context, buffer->stream);
     } else if (pool_->drained()) {
-      thread_ns_ = cpu_ns_of_this_thread();
+      thread_ns_ = thread_cpu_ns();
       return;
     }
     // Buffers that are not full come only when they are asked for.
@@ -196,7 +177,7 @@ void Session::decode_until_drained() {
     }
     flushed_ns = now_ns();
     if (options_.after_flush) guarded(options_.after_flush);
-    thread_ns_ = cpu_ns_of_this_thread();
+    thread_ns_ = thread_cpu_ns();
   }
 }
 

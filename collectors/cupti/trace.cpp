@@ -9,12 +9,13 @@
 #include <limits>
 #include <memory>
 
+#include "collectors/cupti/api_calls.h"
+
 namespace spscope::cupti {
 namespace {
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t kInstant = 1, kRangeEnd = 4;  // CUPTI_ACTIVITY_FLAG_MARKER_*
-constexpr std::uint32_t kOurIds = 3;                  // CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0
 
 // Names of kinds by CUPTI's numbers.
 constexpr std::array kCopyNames = {"memcpy",      "memcpy HtoD", "memcpy DtoH", "memcpy HtoA",
@@ -44,18 +45,8 @@ const char* overhead_name(std::uint32_t kind) {
 
 // "cudaLaunchKernel": without the version that CUPTI puts behind it.
 std::string call_name(const ApiRecord& call) {
-  struct Chosen {
-    Kind domain;
-    std::uint32_t id;
-    std::string_view name;
-  };
-  static constexpr Chosen kChosen[] = {
-#define API_CALL(domain, name, id) {Kind::domain, id, #name},
-#include "collectors/cupti/api_calls.def"
-#undef API_CALL
-  };
   const Kind domain = call.driver ? Kind::kDriverApi : Kind::kRuntimeApi;
-  for (const Chosen& chosen : kChosen)
+  for (const ApiCall& chosen : kApiCalls)
     if (chosen.domain == domain && chosen.id == call.callback)
       return std::string(chosen.name.substr(0, chosen.name.find("_v")));
   return fmt::format("call {} of the {}", call.callback, call.driver ? "driver" : "runtime");

@@ -31,6 +31,8 @@ class EventsCollector final : public Collector {
     return cost;
   }
 
+  int least_events_of_op() const override { return 1; }
+
   // On GPUs one thread of the process follows all lanes, so that the rings need no lock and one of them may wait to be
   // made.
   void op_ended(int rank, int lane, const RingRecord& op) noexcept override {

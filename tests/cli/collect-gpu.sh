@@ -3,32 +3,14 @@
 # once, with its op and inside its repeat; what is lost is counted, and every failure says why and what to do.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
-[ -n "${FAKE_CUPTI:-}" ] || skip "built without kernels for GPUs, or without NVIDIA's headers of CUPTI"
-mkdir cupti
-export LD_LIBRARY_PATH=$PWD/cupti:$FAKE_CUDA SPSCOPE_FAKE_CUPTI_REPORT=$PWD/report
+# shellcheck source-path=SCRIPTDIR source=collect.inc
+. "$scripts/collect.inc"
 
-# use CUDA: its CUPTI is the one that the program finds first.
-use() { ln -sf "$FAKE_CUPTI/$1/libcupti.so.$1" cupti/libcupti.so.13; }
 # collect EXIT NAMES: a run on two ranks into gpu.db.
 collect() {
   rm -f gpu.db report
   expect_exit "$1" run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.collect="$2" -o gpu.db
 }
-# ask SQL: the one value that it gives.
-ask() {
-  expect_exit 0 sql gpu.db "$1" --csv
-  tail -n 1 "$out" | tr -d '\r'
-}
-# is VALUE SQL
-is() {
-  local found
-  found=$(ask "$2")
-  [ "$found" = "$1" ] || fail "$found, not $1: $2"
-}
-# What the fake driver says that it did.
-told() { python3 -B -c 'import json, sys; print(json.loads(open("report").readline())[sys.argv[1]])' "$1"; }
-expect_ledger() { is 0 "SELECT count(*) FROM ledger WHERE sent != stored + dropped + unreadable + lost"; }
-
 for cuda in 11 12 13; do
   use $cuda
   collect 0 cupti
@@ -76,6 +58,19 @@ SPSCOPE_FAKE_CUPTI='other=torch.profiler' collect 0 auto
 expect_err 'cupti does not collect here' 'run without torch.profiler'
 is 'events' "SELECT group_concat(name) FROM collector"
 is 0 "SELECT count(*) - (SELECT count(*) FROM event WHERE track_kind = 'rank lane') FROM event WHERE track_kind = 'device stream'"
+
+# What collectors store counts in what a run needs on the disk: an event for each op, beside that of the op itself.
+events_of() {
+  expect_refused ' events needs at least ' -- run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda \
+    --set run.collect="$1" --set run.verify=off --set run.repeats=100000 --set run.denoise_steps=10000 \
+    --set model.layers=1000 --set run.layers=1000 -o large.db
+  sed -n 's/.* run of \([0-9]*\) events needs at least .*/\1/p' "$err"
+}
+without=$(events_of none)
+for name in cupti events; do
+  with=$(events_of $name)
+  [ "$with" = "$((2 * without))" ] || fail "a run of $without events has $with with those of $name"
+done
 
 rm cupti/*
 expect_exit 0 list collectors --json

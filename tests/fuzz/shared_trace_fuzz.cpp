@@ -9,6 +9,7 @@
 #include "backend/record/shared_trace_sink.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/kept_trace.h"
+#include "tests/support/shared_trace_memory.h"
 
 namespace spscope::fuzz {
 namespace {
@@ -31,17 +32,18 @@ std::string input_of(SharedTrace& memory) {
          std::string(reinterpret_cast<const char*>(memory.log.data()), memory.log_end);
 }
 
-void check(const testing::KeptTrace& kept) {
-  for (const testing::KeptTrace::Kept& track : kept.tracks) {
+void check(KeptTrace& kept) {
+  for (const KeptTrace::KeptTrack& track : kept.tracks()) {
     SPSCOPE_CHECK(track.track.kind != TrackKind::kRankLane && track.dropped >= 0 && track.unreadable >= 0);
     for (const RingRecord& record : track.records) {
       SPSCOPE_CHECK((record.kind == RingKind::kCounter) == (track.track.kind == TrackKind::kCounter));
       if (record.kind == RingKind::kCounter) continue;
       SPSCOPE_CHECK(record.span.begin_ns >= 0 && record.span.end_ns >= record.span.begin_ns && record.span.op_id == -1);
       SPSCOPE_CHECK(static_cast<int>(event_category(record.span.flags)) < kNumEventCategories);
-      SPSCOPE_CHECK(record.span.name == 0 || record.span.name - 101 < kept.names.size());
+      SPSCOPE_CHECK(record.span.name == 0 || record.span.name - KeptTrace::kFirstName < kept.names().size());
       if (record.kind == RingKind::kWork)
-        SPSCOPE_CHECK(record.communicator == 0 || record.communicator - 201 < kept.details.size());
+        SPSCOPE_CHECK(record.communicator == 0 ||
+                      record.communicator - KeptTrace::kFirstDetail < kept.details().size());
     }
   }
 }
@@ -49,7 +51,7 @@ void check(const testing::KeptTrace& kept) {
 }  // namespace
 
 std::vector<std::string> seeds() {
-  testing::SharedTraceMemory memory;
+  SharedTraceMemory memory;
   SharedTraceSink program(*memory);
   EventRing& stream = program.ring({.kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "GPU 0"}, 256);
   EventRing& power = program.ring({.kind = TrackKind::kCounter, .name = "power"}, 256);
@@ -69,7 +71,7 @@ void read(std::string_view input) {
   if (input.size() < sizeof head) return;
   std::memcpy(&head, input.data(), sizeof head);
   const std::string_view log = input.substr(sizeof head).substr(0, 1 << 16);
-  testing::SharedTraceMemory memory;
+  SharedTraceMemory memory;
   std::copy(log.begin(), log.end(), memory->log.begin());
   memory->log_end = log.size();
   for (std::size_t ring = 0; ring < 2; ++ring) {
@@ -78,7 +80,7 @@ void read(std::string_view input) {
     std::copy_n(head.records[ring], kRecords,
                 memory->records.begin() + static_cast<std::ptrdiff_t>(ring * kFirstOfSecond));
   }
-  testing::KeptTrace kept(1024);
+  KeptTrace kept(1024);
   SharedTraceReader reader(*memory, {}, kept, [](const std::string&) {});
   for (int i = 0; i < 100'000 && (reader.drain() || !reader.is_empty()); ++i) kept.take();
   SPSCOPE_CHECK(reader.is_empty());

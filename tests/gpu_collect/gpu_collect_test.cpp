@@ -11,7 +11,7 @@
 #include "collectors/cupti/collector.h"
 #include "tests/fake_cuda/fake_cuda.h"
 #include "tests/gpu_ranks/small_workloads.h"
-#include "tests/support/memory_sink.h"
+#include "tests/support/kept_trace.h"
 #include "tests/unit/collectors/fake/fake_cupti.h"
 
 namespace spscope {
@@ -85,7 +85,7 @@ TEST_P(GpuCollect, EachLaunchAndCopyIsStoredOnceWithTheOpThatAskedForIt) {
   const RingOf4 ring;
   const FakeCuda cuda("devices=2");
   cupti::FakeCupti cupti(GetParam());
-  MemorySink sink;
+  KeptTrace sink(1 << 16);  // nobody takes records out meanwhile
   const std::unique_ptr<Collector> collector = cupti::start(sink, {}, {.library = cupti.path()});
   Recorder recorder(*collector);
   ring.execute_with(recorder);
@@ -96,7 +96,7 @@ TEST_P(GpuCollect, EachLaunchAndCopyIsStoredOnceWithTheOpThatAskedForIt) {
   std::map<std::int64_t, int> kernels;  // by op
   std::map<int, std::int64_t> copied;   // bytes, by rank that receives
   int kernels_without_op = 0;
-  for (const MemorySink::Kept& kept : sink.tracks()) {
+  for (const KeptTrace::KeptTrack& kept : sink.tracks()) {
     if (kept.track.kind != TrackKind::kDeviceStream) continue;
     EXPECT_EQ(kept.track.slot, 0) << "nothing overlaps on a stream";
     for (const RingRecord& record : kept.records) {
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Cuda, GpuCollect, testing::Values(11, 12, 13));
 TEST(GpuCollectEvents, EachOpIsOnePieceOfWorkOnTheStreamOfItsLane) {
   const RingOf4 ring;
   const FakeCuda cuda;
-  MemorySink sink;
+  KeptTrace sink(1 << 16);  // nobody takes records out meanwhile
   const auto row = std::ranges::find(collectors(), "events", &CollectorRow::name);
   ASSERT_NE(row, collectors().end());
   EXPECT_EQ(row->in_place_of, "cupti");
@@ -151,7 +151,7 @@ TEST(GpuCollectEvents, EachOpIsOnePieceOfWorkOnTheStreamOfItsLane) {
   ring.execute_with(recorder);
   collector->stop();
   std::map<std::int64_t, int> found;
-  for (const MemorySink::Kept& kept : sink.tracks())
+  for (const KeptTrace::KeptTrack& kept : sink.tracks())
     for (const RingRecord& record : kept.records) {
       const Op& op = ring.op(record.span.op_id);
       EXPECT_EQ(kept.track.kind, TrackKind::kDeviceStream);

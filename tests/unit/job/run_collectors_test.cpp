@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/base/error.h"
-#include "tests/support/memory_sink.h"
+#include "tests/support/kept_trace.h"
 
 namespace spscope {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> names(const RunCollectors& collectors) {
 
 RunCollectors collectors_of(std::vector<std::string> collect, std::string_view device,
                             std::span<const CollectorRow> rows) {
-  static MemorySink sink;
+  static KeptTrace sink;
   return {collect, device, sink, {}, rows};
 }
 
@@ -62,10 +62,10 @@ TEST(RunCollectors, AutoTakesTheBestThatCanOnGpusAndNoneElsewhere) {
 TEST(RunCollectors, WhatAutoLeavesOutIsANoteAndAnotherTakesItsPlace) {
   const RunCollectors absent = collectors_of({"auto"}, "cuda", kCannot);
   EXPECT_THAT(names(absent), ElementsAre("spare"));
-  EXPECT_THAT(absent.notes().front(), HasSubstr("best does not collect here: there is no library; install it"));
+  EXPECT_THAT(absent.left_out().front(), HasSubstr("best does not collect here: there is no library; install it"));
   const RunCollectors refused = collectors_of({"auto"}, "cuda", kFails);
   EXPECT_THAT(names(refused), ElementsAre("spare"));
-  EXPECT_THAT(refused.notes().front(), HasSubstr("another one traces already; run without it"));
+  EXPECT_THAT(refused.left_out().front(), HasSubstr("another one traces already; run without it"));
 }
 
 TEST(RunCollectors, OneThatIsNamedAndCannotIsAnError) {
@@ -85,7 +85,19 @@ TEST(RunCollectors, CostsAndNotesAreThoseOfTheCollector) {
   const CollectorRecord record = collectors.records(3).front();
   EXPECT_EQ(record, (CollectorRecord{3, "best", 2'000'000, 3, 1 << 20, 5, 1,
                                      "best: copies: not recorded\nbest: its end failed; look at it"}));
-  EXPECT_EQ(collector_text(record), "best: 5 records, 1 lost; 2 ms of its own threads, 1.0 MiB");
+}
+
+TEST(RunCollectors, CostsOfProcessesAreSaidTogetherAndNotesWithTheirRanks) {
+  const CollectorRecord first = {0, "best", 2'000'000, 3, 1 << 20, 5, 0, "best: no calls"};
+  EXPECT_THAT(collector_texts(std::span(&first, 1)),
+              ElementsAre("best: no calls", "best: 5 records, none lost; 2 ms of its own threads, 1.0 MiB"));
+  const CollectorRecord all[] = {first,
+                                 {1, "best", 4'000'000, 3, 1 << 19, 7, 2, "best: no calls\nbest: 2 of 9 are missing"},
+                                 {1, "other", 0, 0, 0, 1, 0, ""}};
+  EXPECT_THAT(collector_texts(all),
+              ElementsAre("rank 1: best: 2 of 9 are missing", "best: no calls",
+                          "best, 2 processes: 12 records, 2 lost; 6 ms of its own threads, 1.5 MiB",
+                          "other: 1 records, none lost; 0 ms of its own threads, 0.0 MiB"));
 }
 
 }  // namespace

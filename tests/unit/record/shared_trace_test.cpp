@@ -8,12 +8,10 @@
 #include "backend/record/shared_trace_reader.h"
 #include "backend/record/shared_trace_sink.h"
 #include "tests/support/kept_trace.h"
+#include "tests/support/shared_trace_memory.h"
 
 namespace spscope {
 namespace {
-
-using testing::KeptTrace;
-using testing::SharedTraceMemory;
 
 Track stream(int number) {
   return {.kind = TrackKind::kDeviceStream, .name = "stream " + std::to_string(number), .device = "GPU 0"};
@@ -52,22 +50,21 @@ TEST_F(SharedTraceTest, BringsOverTracksNamesDetailsAndRecords) {
 
   EXPECT_TRUE(reader.drain());
   reader.drain();  // what stands in rings of tracks that were new
-  kept.take();
-  ASSERT_EQ(kept.tracks.size(), 2u);
-  EXPECT_EQ(kept.tracks[0].track.name, "stream 1");
-  EXPECT_EQ(kept.tracks[0].track.device, "GPU 0");
-  EXPECT_EQ(kept.tracks[0].track.rank, 3);
-  EXPECT_EQ(kept.tracks[0].track.process, "python (process 7)");
-  EXPECT_EQ(kept.names, (std::vector<std::string>{"gemm", "norm"}));
-  EXPECT_EQ(kept.details, std::vector<WorkDetail>{shape});
-  ASSERT_EQ(kept.tracks[0].records.size(), 2u);
-  EXPECT_EQ(kept.tracks[0].records[0].work().span.name, 102u);
-  const WorkEvent launched = kept.tracks[0].records[1].work();
-  EXPECT_EQ(launched.span, (SpanEvent{200, 210, -1, 101, event_flags(EventCategory::kKernel)}));
-  EXPECT_EQ(launched.detail, 201u);
+  ASSERT_EQ(kept.tracks().size(), 2u);
+  EXPECT_EQ(kept.tracks()[0].track.name, "stream 1");
+  EXPECT_EQ(kept.tracks()[0].track.device, "GPU 0");
+  EXPECT_EQ(kept.tracks()[0].track.rank, 3);
+  EXPECT_EQ(kept.tracks()[0].track.process, "python (process 7)");
+  EXPECT_EQ(kept.names(), (std::vector<std::string>{"gemm", "norm"}));
+  EXPECT_EQ(kept.details(), std::vector<WorkDetail>{shape});
+  ASSERT_EQ(kept.tracks()[0].records.size(), 2u);
+  EXPECT_EQ(kept.tracks()[0].records[0].work().span.name, KeptTrace::kFirstName + 1);
+  const WorkEvent launched = kept.tracks()[0].records[1].work();
+  EXPECT_EQ(launched.span, (SpanEvent{200, 210, -1, KeptTrace::kFirstName, event_flags(EventCategory::kKernel)}));
+  EXPECT_EQ(launched.detail, KeptTrace::kFirstDetail);
   EXPECT_EQ(launched.correlation, 5u);
-  ASSERT_EQ(kept.tracks[1].records.size(), 1u);
-  EXPECT_EQ(kept.tracks[1].records[0].counter(), (CounterSample{50, 312.5}));
+  ASSERT_EQ(kept.tracks()[1].records.size(), 1u);
+  EXPECT_EQ(kept.tracks()[1].records[0].counter(), (CounterSample{50, 312.5}));
   EXPECT_EQ(notes, std::vector<std::string>{"python (process 7): nvtx: not here"});
   EXPECT_TRUE(reader.is_empty());
   EXPECT_FALSE(reader.drain());
@@ -79,11 +76,11 @@ TEST_F(SharedTraceTest, CountsWhatWasDropped) {
   program.missed(stream(1), 30, 2);
   program.missed(stream(2), 1, 0);  // of which nothing ever came
   while (reader.drain()) kept.take();
-  ASSERT_EQ(kept.tracks.size(), 2u);
-  EXPECT_EQ(kept.tracks[0].records.size(), SharedTrace::kLeastRecords);
-  EXPECT_EQ(kept.tracks[0].dropped, 37);
-  EXPECT_EQ(kept.tracks[0].unreadable, 2);
-  EXPECT_EQ(kept.tracks[1].dropped, 1);
+  ASSERT_EQ(kept.tracks().size(), 2u);
+  EXPECT_EQ(kept.tracks()[0].records.size(), SharedTrace::kLeastRecords);
+  EXPECT_EQ(kept.tracks()[0].dropped, 37);
+  EXPECT_EQ(kept.tracks()[0].unreadable, 2);
+  EXPECT_EQ(kept.tracks()[1].dropped, 1);
 }
 
 TEST_F(SharedTraceTest, RecordsWaitForRoomInTheSink) {
@@ -92,14 +89,15 @@ TEST_F(SharedTraceTest, RecordsWaitForRoomInTheSink) {
   EventRing& ring = program.ring(stream(1), 256);
   for (int i = 0; i < 100; ++i) ring.push(kernel(i * 20, 0));
   slow.drain();
+  const KeptTrace::KeptTrack& track = narrow.tracks().at(0);
   for (int taken = 0; taken < 100; taken += 4) {
     slow.drain();
-    EXPECT_EQ(narrow.tracks[0].ring->room(), 0u);
+    EXPECT_EQ(track.ring->room(), 0u);
     narrow.take();
   }
   slow.drain();
-  EXPECT_EQ(narrow.tracks[0].records.size(), 100u);
-  EXPECT_EQ(narrow.tracks[0].dropped, 0);
+  EXPECT_EQ(track.records.size(), 100u);
+  EXPECT_EQ(track.dropped, 0);
   EXPECT_TRUE(slow.is_empty());
 }
 
@@ -110,7 +108,7 @@ TEST_F(SharedTraceTest, AsManyTracksAsItHasPlaceForWhateverTheyAskFor) {
   EXPECT_EQ(least, SharedTrace::kLeastRecords);
   EXPECT_THROW(program.ring(stream(-1), 1), Error);
   reader.drain();
-  EXPECT_EQ(kept.tracks.size(), static_cast<std::size_t>(SharedTrace::kMaxTracks));
+  EXPECT_EQ(kept.tracks().size(), static_cast<std::size_t>(SharedTrace::kMaxTracks));
   EXPECT_TRUE(notes.empty());
 }
 
@@ -123,12 +121,12 @@ TEST_F(SharedTraceTest, AFullLogIsSaidAndHarmsNothingElse) {
   while (reader.drain()) kept.take();
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("more different names"), std::string::npos);
-  EXPECT_EQ(kept.tracks[0].records.size(), 1u);
+  EXPECT_EQ(kept.tracks()[0].records.size(), 1u);
 }
 
 // Under the sanitizer of threads this shows that what the reader sees of a record and of its name was written before.
 TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
-  constexpr int kThreads = 3, kEach = 20'000;
+  constexpr int kThreads = 3, kEach = 20'000, kNames = 2'000;
   std::atomic<int> running{kThreads};
   std::vector<std::int64_t> pushed(kThreads);
   std::vector<std::thread> threads;
@@ -136,7 +134,7 @@ TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
     threads.emplace_back([&, number] {
       EventRing& ring = program.ring(stream(number), 1024);
       for (int i = 0; i < kEach; ++i) {
-        const NameId name = program.name("kernel " + std::to_string(i % 50));
+        const NameId name = program.name("kernel " + std::to_string(i % kNames));
         pushed[static_cast<std::size_t>(number)] += ring.push(kernel(i * 20, name, 0, static_cast<std::uint32_t>(i)));
       }
       --running;
@@ -148,8 +146,9 @@ TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
   }
   for (std::thread& thread : threads) thread.join();
   while (reader.drain()) kept.take();
-  ASSERT_EQ(kept.tracks.size(), 3u);
-  for (const KeptTrace::Kept& track : kept.tracks) {
+  EXPECT_TRUE(notes.empty()) << notes[0];
+  ASSERT_EQ(kept.tracks().size(), 3u);
+  for (const KeptTrace::KeptTrack& track : kept.tracks()) {
     const auto number = static_cast<std::size_t>(track.track.name.back() - '0');
     EXPECT_EQ(std::ssize(track.records), pushed[number]);
     EXPECT_EQ(track.dropped, kEach - pushed[number]);
@@ -158,7 +157,7 @@ TEST_F(SharedTraceTest, ThreadsPushWhileAnotherReads) {
       const WorkEvent event = record.work();
       EXPECT_GE(event.correlation, least);
       least = event.correlation + 1;
-      EXPECT_EQ(kept.names[event.span.name - 101], "kernel " + std::to_string(event.correlation % 50));
+      EXPECT_EQ(kept.name_of(event.span.name), "kernel " + std::to_string(event.correlation % kNames));
     }
   }
 }
@@ -172,19 +171,21 @@ TEST_F(SharedTraceTest, RecordsThatMakeNoSenseAreUnreadable) {
   backwards.span.end_ns = 99;
   late.span.end_ns = kNeverEnded;  // and no flag that says so
   strange.kind = RingKind{17};
-  RingRecord category = kernel(100, 0);
+  RingRecord category = kernel(100, 0), bytes = kernel(100, 0);
   category.span.flags = 15;
+  bytes.bytes = -1;
   RingRecord sample = RingRecord::of(CounterSample{.time_ns = 1, .value = 1});
-  for (const RingRecord& record : {backwards, early, late, strange, category, sample, kernel(1, 9), kernel(1, 0, 9)})
+  for (const RingRecord& record :
+       {backwards, early, late, strange, category, bytes, sample, kernel(1, 9), kernel(1, 0, 9)})
     ring.push(record);
   ring.push(kernel(500, 0));
   counter.push(kernel(1, 0));
   counter.push(RingRecord::of(CounterSample{.time_ns = 1, .value = std::numeric_limits<double>::quiet_NaN()}));
   while (reader.drain()) kept.take();
-  EXPECT_EQ(kept.tracks[0].unreadable, 8);
-  ASSERT_EQ(kept.tracks[0].records.size(), 1u);
-  EXPECT_EQ(kept.tracks[0].records[0].span.begin_ns, 500);
-  EXPECT_EQ(kept.tracks[1].unreadable, 2);
+  EXPECT_EQ(kept.tracks()[0].unreadable, 9);
+  ASSERT_EQ(kept.tracks()[0].records.size(), 1u);
+  EXPECT_EQ(kept.tracks()[0].records[0].span.begin_ns, 500);
+  EXPECT_EQ(kept.tracks()[1].unreadable, 2);
 }
 
 TEST_F(SharedTraceTest, ARingThatCannotBeIsGivenUp) {
@@ -195,8 +196,8 @@ TEST_F(SharedTraceTest, ARingThatCannotBeIsGivenUp) {
   memory->tracks[0].ring.pushed = 1'000'000;
   while (reader.drain()) kept.take();
   EXPECT_TRUE(reader.is_empty());
-  EXPECT_EQ(kept.tracks[0].unreadable, 1);
-  EXPECT_EQ(kept.tracks[1].records.size(), 1u);
+  EXPECT_EQ(kept.tracks()[0].unreadable, 1);
+  EXPECT_EQ(kept.tracks()[1].records.size(), 1u);
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("the ring of device stream stream 1"), std::string::npos) << notes[0];
 }
@@ -215,24 +216,51 @@ TEST_F(SharedTraceTest, ALogThatMakesNoSenseIsReadUpToThere) {
   }
 }
 
-TEST_F(SharedTraceTest, ATrackOutsideOfTheRecordsIsRefused) {
+TEST_F(SharedTraceTest, ATrackThatCannotBeIsRefused) {
   program.ring(stream(1), 256);
-  SharedTrace::TrackEntry entry;
+  SharedTrace::TrackEntry sound;
   std::uint8_t* const at = memory->log.data() + sizeof(SharedTrace::EntryHeader);
-  std::memcpy(&entry, at, sizeof entry);
-  for (const auto& [first, records] :
-       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{SharedTrace::kRecords, 256},
-                                                            {SharedTrace::kRecords - 255, 256},
-                                                            {0, 255},
-                                                            {0, SharedTrace::kRecords * 2}}) {
-    entry.first_record = first;
-    entry.num_records = records;
+  std::memcpy(&sound, at, sizeof sound);
+  const auto with = [&](const auto& change) {
+    SharedTrace::TrackEntry entry = sound;
+    change(entry);
+    return entry;
+  };
+  const auto within = [&](std::uint64_t first, std::uint64_t records) {
+    return with([&](SharedTrace::TrackEntry& entry) { entry.first_record = first, entry.num_records = records; });
+  };
+  for (const SharedTrace::TrackEntry& entry :
+       {within(SharedTrace::kRecords, 256), within(SharedTrace::kRecords - 255, 256), within(0, 255),
+        within(0, SharedTrace::kRecords * 2),
+        with([](auto& lane) { lane.kind = static_cast<std::uint32_t>(TrackKind::kRankLane); }),
+        with([](auto& unknown) { unknown.kind = kNumTrackKinds; }), with([](auto& named) { ++named.name_bytes; })}) {
     std::memcpy(at, &entry, sizeof entry);
     KeptTrace to;
     std::vector<std::string> said;
     SharedTraceReader other(*memory, {}, to, [&](const std::string& n) { said.push_back(n); });
     other.drain();
-    EXPECT_EQ(to.tracks.size(), 0u);
+    EXPECT_EQ(to.tracks().size(), 0u);
+    EXPECT_EQ(said.size(), 1u);
+  }
+}
+
+TEST_F(SharedTraceTest, AClockThatCannotBeIsRefused) {
+  const ClockFit sound = {.raw_zero_ns = 5, .offset_ns = 7, .drift = 100e-6, .bound_ns = 300, .exchanges = 4};
+  program.set_clock(sound);
+  reader.drain();
+  ASSERT_EQ(kept.clocks().size(), 1u);
+  EXPECT_EQ(kept.clocks()[0].raw_zero_ns, 5);
+  EXPECT_EQ(kept.clocks()[0].offset_ns, 7);
+  EXPECT_EQ(kept.clocks()[0].drift, 100e-6);
+  ClockFit fast = sound, unbound = sound, none = sound;
+  fast.drift = 0.1, unbound.bound_ns = -1, none.drift = std::numeric_limits<double>::quiet_NaN();
+  for (const ClockFit& fit : {fast, unbound, none}) {
+    SharedTraceMemory other;
+    SharedTraceSink(*other).set_clock(fit);
+    KeptTrace to;
+    std::vector<std::string> said;
+    SharedTraceReader(*other, {}, to, [&](const std::string& n) { said.push_back(n); }).drain();
+    EXPECT_TRUE(to.clocks().empty());
     EXPECT_EQ(said.size(), 1u);
   }
 }

@@ -13,7 +13,7 @@
 #include "backend/base/result.h"
 #include "collectors/nccl/operations.h"
 #include "tests/fake_nccl/fake_device.h"
-#include "tests/unit/collectors/kept_trace.h"
+#include "tests/support/kept_trace.h"
 
 namespace spscope::nccl {
 namespace {
@@ -45,6 +45,7 @@ class NcclVersions : public testing::TestWithParam<int> {
   // The operations of the communicator.
   std::vector<KeptTrace::Kept> stop_and_take() {
     collector_->stop();
+    EXPECT_TRUE(trace_.clocks().empty()) << "times are on the raw clock";
     std::vector<KeptTrace::Kept> kept = trace_.records(kTrack);
     std::erase_if(kept, [](const KeptTrace::Kept& one) { return one.record.kind != RingKind::kCollective; });
     return kept;
@@ -120,13 +121,13 @@ TEST_P(NcclVersions, EachOperationIsHandedOverOnceWithItsFacts) {
       EXPECT_GE(record.transfer_begin_ns, kept[i - 1].record.transfer_begin_ns + 1'500'000);
     }
   }
-  const std::vector<Track> tracks = trace_.tracks();
-  EXPECT_EQ(tracks.at(0).name,
+  const Track track = trace_.tracks().at(0).track;
+  EXPECT_EQ(track.name,
             GetParam() == 3 ? "NCCL 0xabcdef0123456789 rank 3 (tp)" : "NCCL 0xabcdef0123456789 rank 3 of 8 (tp)");
-  EXPECT_EQ(tracks.at(0).kind, TrackKind::kForeign);
-  EXPECT_TRUE(tracks.at(0).overlapping);
-  EXPECT_EQ(tracks.at(0).rank, 5);
-  EXPECT_EQ(tracks.at(0).process, "trainer");
+  EXPECT_EQ(track.kind, TrackKind::kForeign);
+  EXPECT_TRUE(track.overlapping);
+  EXPECT_EQ(track.rank, 5);
+  EXPECT_EQ(track.process, "trainer");
   EXPECT_EQ(trace_.records(std::string(kTrack) + " rank 3 of 8 (tp) error").size(), GetParam() >= 5 ? 1u : 0u);
   nccl_.finalize(context);
 }

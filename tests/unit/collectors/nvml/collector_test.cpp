@@ -8,6 +8,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "tests/support/kept_trace.h"
 #include "tests/unit/collectors/nvml/fake_nvml.h"
 
 namespace spscope {
@@ -18,12 +19,11 @@ std::unique_ptr<Collector> start_nvml(TraceSink& sink, const CollectedProcess& p
 namespace {
 
 using nvml::FakeNvml;
-using nvml::SampleSink;
 using testing::HasSubstr;
 
 constexpr const char* kTrack = "GPU 0 temperature (C)";
 
-void wait_for_samples(SampleSink& sink, std::size_t count) {
+void wait_for_samples(KeptTrace& sink, std::size_t count) {
   const std::int64_t give_up_ns = now_ns() + 60'000'000'000;
   while (sink.samples(kTrack).size() < count && now_ns() < give_up_ns)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -31,7 +31,7 @@ void wait_for_samples(SampleSink& sink, std::size_t count) {
 
 TEST(NvmlCollector, SamplesOnTheRawClockUntilItIsStopped) {
   FakeNvml fake;
-  SampleSink sink;
+  KeptTrace sink;
   const std::int64_t begin_ns = now_ns();
   const std::unique_ptr<Collector> collector = start_nvml(sink, {.rank = 0, .devices = {0}});
   EXPECT_EQ(fake.users(), 1);
@@ -56,7 +56,7 @@ TEST(NvmlCollector, SamplesOnTheRawClockUntilItIsStopped) {
 
 TEST(NvmlCollector, StopDoesNotWaitForTheNextSample) {
   FakeNvml fake;
-  SampleSink sink;
+  KeptTrace sink;
   std::int64_t longest_ns = 0;
   for (int i = 0; i < 20; ++i) {
     const std::unique_ptr<Collector> collector = start_nvml(sink, {});
@@ -75,7 +75,7 @@ TEST(NvmlCollector, WhatKeepsItFromCollectingIsSaidBeforehand) {
   const std::optional<std::string> why = nvml_cannot_collect();
   ASSERT_TRUE(why);
   EXPECT_THAT(*why, HasSubstr("nvmlInit_v2 failed with 18, Driver/library version mismatch; the driver was updated"));
-  SampleSink sink;
+  KeptTrace sink;
   const std::optional<Error> error = failure_of([&] { (void)start_nvml(sink, {}); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
@@ -84,7 +84,7 @@ TEST(NvmlCollector, WhatKeepsItFromCollectingIsSaidBeforehand) {
 // The grid of samples is that of work_at_pace(); here only that what a GPU says while it is lost reaches notes().
 TEST(NvmlCollector, ALostGpuIsInTheNotes) {
   FakeNvml fake;
-  SampleSink sink;
+  KeptTrace sink;
   const std::unique_ptr<Collector> collector = start_nvml(sink, {});
   wait_for_samples(sink, 1);
   fake.reset("lose=0:1");

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backend/base/result.h"
+#include "tests/support/kept_trace.h"
 #include "tests/unit/collectors/nvml/fake_nvml.h"
 
 namespace spscope::nvml {
@@ -35,12 +38,24 @@ class NvmlSampler : public testing::Test {
   void sample(int times) {
     for (int i = 0; i < times; ++i, time_ns_ += kTick) sampler_->sample();
   }
-  std::vector<double> values(const char* track) { return sink_.values(track); }
+  std::vector<double> values(const char* track) {
+    std::vector<double> values;
+    for (const CounterSample& sample : sink_.samples(track)) values.push_back(sample.value);
+    return values;
+  }
+  const KeptTrace::KeptTrack& track(const std::string& name) {
+    return *std::ranges::find(sink_.tracks(), name, [](const auto& kept) { return kept.track.name; });
+  }
+  std::vector<std::string> tracks() {
+    std::vector<std::string> names;
+    for (const KeptTrace::KeptTrack& kept : sink_.tracks()) names.push_back(kept.track.name);
+    return names;
+  }
 
   std::unique_ptr<FakeNvml> fake_;
   std::unique_ptr<Library> library_;
   FoundGpus found_;
-  SampleSink sink_;
+  KeptTrace sink_;
   std::unique_ptr<Sampler> sampler_;
   std::int64_t time_ns_ = 5'000;
 };
@@ -62,10 +77,13 @@ TEST_F(NvmlSampler, EachQuantityIsATrackInItsUnit) {
   EXPECT_THAT(
       sink_.samples("GPU 0 temperature (C)"),
       ElementsAre(CounterSample{5'000, 51}, CounterSample{5'000 + kTick, 52}, CounterSample{5'000 + 2 * kTick, 52}));
-  const Track& track = sink_.kept("GPU 0 power (W)").track;
-  EXPECT_EQ(track.rank, 3);
-  EXPECT_EQ(track.process, "train");
-  EXPECT_EQ(track.device, "GPU 0");
+  for (const KeptTrace::KeptTrack& kept : sink_.tracks()) {
+    EXPECT_EQ(kept.track.kind, TrackKind::kCounter);
+    EXPECT_EQ(kept.track.rank, 3);
+    EXPECT_EQ(kept.track.process, "train");
+    EXPECT_EQ(kept.track.device, "GPU 0");
+  }
+  EXPECT_EQ(tracks().size(), 12u);
   EXPECT_THAT(sampler_->notes(), IsEmpty());
   EXPECT_EQ(sampler_->dropped(), 0);
   EXPECT_EQ(sampler_->records(), 3 * 8 + 2 * 4) << "rates begin with the second sample";
@@ -110,7 +128,7 @@ TEST_F(NvmlSampler, WhatTheGpuHasNotIsOneNoteAndNoTrack) {
       ElementsAre("GPU 1: no energy (J), NVLink sent (GB/s), NVLink received (GB/s): Not Supported "
                   "(driver 580.65.06)",
                   HasSubstr("GPU 1: no memory used (GB): Insufficient Permissions (driver 580.65.06); this user")));
-  EXPECT_THAT(sink_.tracks(), Not(Contains(StartsWith("GPU 1 NVLink"))));
+  EXPECT_THAT(tracks(), Not(Contains(StartsWith("GPU 1 NVLink"))));
   EXPECT_THAT(values("GPU 1 temperature (C)"), ElementsAre(63, 63));
   EXPECT_THAT(values("GPU 0 energy (J)"), ElementsAre(0, 0));
   EXPECT_EQ(sampler_->dropped(), 0);
@@ -141,7 +159,7 @@ TEST_F(NvmlSampler, AReasonOfLowClocksIsACounterFromWhenItFirstHeld) {
   EXPECT_THAT(sink_.samples("GPU 0 low clocks: hardware thermal slowdown (0 or 1)"),
               ElementsAre(at(0, 0), at(3, 0), at(4, 1), at(5, 1), at(6, 0), at(7, 0)));
   EXPECT_THAT(values("GPU 0 low clocks: reason 0x200 (0 or 1)"), ElementsAre(0, 0, 1, 0));
-  EXPECT_THAT(sink_.tracks(), Not(Contains("GPU 0 low clocks: idle GPU (0 or 1)")));
+  EXPECT_THAT(tracks(), Not(Contains("GPU 0 low clocks: idle GPU (0 or 1)")));
 }
 
 TEST_F(NvmlSampler, AGpuThatIsLostStopsAndTheOtherGoesOn) {
@@ -170,16 +188,16 @@ TEST_F(NvmlSampler, ASampleThatFailsIsCountedAndTheNextOnesCome) {
                        "`dmesg`"));
   EXPECT_EQ(sampler_->dropped(), 1 + 5);
   sampler_->finish();
-  EXPECT_EQ(sink_.kept("GPU 0 temperature (C)").dropped, 1);
-  EXPECT_EQ(sink_.kept("GPU 0 power (W)").dropped, 1);
-  EXPECT_EQ(sink_.kept("GPU 0 SM clock (MHz)").dropped, 0);
+  EXPECT_EQ(track("GPU 0 temperature (C)").dropped, 1);
+  EXPECT_EQ(track("GPU 0 power (W)").dropped, 1);
+  EXPECT_EQ(track("GPU 0 SM clock (MHz)").dropped, 0);
 }
 
 TEST_F(NvmlSampler, SamplesThatFindNoRoomAreCounted) {
   start("");
-  const auto room = static_cast<int>(sink_.kept("GPU 0 temperature (C)").ring.capacity());
+  const auto room = static_cast<int>(track("GPU 0 temperature (C)").ring->capacity());
   sample(room + 3);
-  EXPECT_EQ(sink_.kept("GPU 0 temperature (C)").ring.dropped(), 3);
+  EXPECT_EQ(track("GPU 0 temperature (C)").ring->dropped(), 3);
   EXPECT_EQ(sampler_->dropped(), 8 * 3 + 4 * 2);
 }
 

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Collectors of ranks that are processes: the work of all is in one file, with the ranks and ops that asked for it, and what
+# the collectors of each took is stored and said.
+# labels: mpi
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+need_mpi
+# shellcheck source-path=SCRIPTDIR source=collect.inc
+. "$scripts/collect.inc"
+use 13
+collect() {
+  rm -f gpu.db report
+  expect_exit "$1" run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute \
+    --set run.collect="$2" --launcher mpi --headless -o gpu.db
+}
+
+collect 0 cupti
+expect_err 'cupti, 2 processes: ' ' none lost'
+expect_ledger
+is "$(told kernels)" "SELECT count(*) FROM event k JOIN plan_op o ON o.op_id = k.op_id JOIN run r ON r.run_id = k.run_id
+  AND r.plan_id = o.plan_id WHERE k.category = 'kernel' AND k.rank = o.rank AND k.repeat = 0"
+is "$(told copies)" "SELECT count(*) FROM event k JOIN plan_op o ON o.op_id = k.op_id JOIN run r ON r.run_id = k.run_id
+  AND r.plan_id = o.plan_id WHERE k.category = 'copy' AND k.rank = o.rank AND k.repeat = 0"
+is 2 "SELECT count(DISTINCT rank) FROM event WHERE category = 'kernel'"
+is '0 1' "SELECT group_concat(first_rank, ' ') FROM (SELECT first_rank FROM collector WHERE records > 0 AND dropped = 0 ORDER BY first_rank)"
+is "$(told records)" "SELECT sum(records) FROM collector"
+
+# One that is named and cannot collect in one of the processes ends the run.
+SPSCOPE_FAKE_CUPTI='other=torch.profiler' collect 2 cupti
+expect_err SPS-132 'run without torch.profiler'
+[ ! -e gpu.db ] || fail "a refused run left a file"
+expect_no_ranks

@@ -1,0 +1,162 @@
+// Which events records of CUPTI become, and on which tracks.
+#include "collectors/cupti/trace.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/kept_trace.h"
+
+namespace spscope::cupti {
+namespace {
+
+constexpr std::uint32_t kInstant = 1, kBegin = 2, kEnd = 4;
+
+struct CuptiTraceTest : testing::Test {
+  KeptTrace sink;
+  CuptiTrace trace{sink, {}};
+
+  void kernel(std::int64_t begin_ns, std::uint32_t correlation, const char* name = "attend", Place place = {0, 1, 7}) {
+    trace.take(KernelRecord{
+        .begin_ns = begin_ns, .end_ns = begin_ns + 10, .place = place, .correlation = correlation, .name = name});
+  }
+  void push(std::uint32_t correlation, const LaunchedOp& launched) {
+    trace.take(ExternalCorrelationRecord{
+        .external_kind = kOurIds, .correlation = correlation, .external_id = pushed_id(launched)});
+  }
+  void mark(std::int64_t time_ns, std::uint32_t flags, std::uint32_t id, const char* name = nullptr,
+            const char* domain = nullptr) {
+    trace.take(MarkerRecord{
+        .time_ns = time_ns, .flags = flags, .id = id, .object = {1, 55, 0}, .name = name, .domain = domain});
+  }
+  const KeptTrace::KeptTrack& only_track() {
+    EXPECT_EQ(sink.tracks().size(), 1u);
+    return sink.tracks().at(0);
+  }
+};
+
+TEST_F(CuptiTraceTest, AStreamIsHeldUntilAnOpTellsItsRank) {
+  kernel(100, 1);
+  trace.settle(1'000);
+  EXPECT_TRUE(sink.tracks().empty());
+  kernel(200, 2);
+  push(2, {.rank = 3, .run = RunId{9}, .op = 41});
+  trace.settle(1'000);
+  EXPECT_EQ(only_track().track.rank, 3);
+  ASSERT_EQ(only_track().records.size(), 2u);
+  EXPECT_EQ(only_track().records[0].span.op_id, -1);
+  EXPECT_EQ(only_track().records[0].run, kNoRun);
+  EXPECT_EQ(only_track().records[1].span.op_id, 41);
+  EXPECT_EQ(only_track().records[1].run, RunId{9});
+}
+
+TEST_F(CuptiTraceTest, AStreamOfNoOpsIsHeldNoLongerThanSomeThousandRecords) {
+  for (std::uint32_t i = 1; i < 4'096; ++i) kernel(i * 20, i);
+  trace.settle(1'000'000);
+  EXPECT_TRUE(sink.tracks().empty());
+  kernel(100'000, 5'000);
+  trace.settle(1'000'000);
+  EXPECT_EQ(only_track().track.rank, std::nullopt);
+  EXPECT_EQ(only_track().records.size(), 4'096u);
+}
+
+TEST_F(CuptiTraceTest, NumbersThatOthersPushedAreNone) {
+  kernel(100, 1);
+  trace.take(ExternalCorrelationRecord{
+      .external_kind = kOurIds + 1, .correlation = 1, .external_id = pushed_id({.rank = 3, .op = 41})});
+  trace.finish();
+  EXPECT_EQ(only_track().records.at(0).span.op_id, -1);
+  EXPECT_EQ(trace.num_parts(), 1);
+}
+
+// As many calls as are remembered lie between the two: the place of the first is that of the second.
+TEST_F(CuptiTraceTest, WorkHasTheOpOfItsOwnCallThoughAnOldOneHadItsPlace) {
+  constexpr std::uint32_t kRemembered = RecentCalls::kBytes / sizeof(RecentCalls::Call);
+  push(7, {.rank = 3, .run = RunId{9}, .op = 41});
+  kernel(100, 7);
+  kernel(200, 7 + kRemembered);  // by no call that was told of
+  trace.settle(1'000);
+  trace.take(ApiRecord{.begin_ns = 300, .end_ns = 310, .thread = 55, .correlation = 7 + kRemembered});  // for no op
+  kernel(310, 7 + kRemembered);
+  kernel(400, 7);  // whose call is forgotten
+  trace.finish();
+  std::vector<std::int64_t> ops;
+  for (const KeptTrace::Kept& kept : sink.records("stream 7")) ops.push_back(kept.record.span.op_id);
+  EXPECT_EQ(ops, (std::vector<std::int64_t>{41, -1, -1, -1}));
+}
+
+TEST_F(CuptiTraceTest, WhatAStreamIsCalledSaysItsContextWhereADeviceHasSeveral) {
+  kernel(100, 1, "attend", {0, 1, 7});
+  kernel(100, 2, "attend", {0, 2, 7});
+  kernel(100, 3, "attend", {1, 2, 7});
+  trace.finish();
+  const std::deque<KeptTrace::KeptTrack>& tracks = sink.tracks();
+  ASSERT_EQ(tracks.size(), 3u);
+  EXPECT_EQ(tracks[0].track.name, "stream 7");
+  EXPECT_EQ(tracks[1].track.name, "stream 7 of context 2");
+  EXPECT_EQ(tracks[2].track.name, "stream 7");
+  EXPECT_EQ(tracks[2].track.device, "GPU 1");
+}
+
+TEST_F(CuptiTraceTest, NamesOfKernelsAreAsTheirSourceHasThem) {
+  kernel(100, 1, "_ZN7spscope6attendEi");
+  kernel(200, 2, "plain");
+  kernel(300, 3, nullptr);
+  trace.finish();
+  std::vector<std::string> names;
+  for (const RingRecord& record : only_track().records) names.push_back(sink.name_of(record.span.name));
+  EXPECT_EQ(names, (std::vector<std::string>{"spscope::attend(int)", "plain", ""}));
+}
+
+TEST_F(CuptiTraceTest, AWaitIsOnTheThreadOfItsCall) {
+  trace.take(
+      ApiRecord{.begin_ns = 100, .end_ns = 300, .driver = true, .callback = 126, .thread = 55, .correlation = 8});
+  trace.take(SynchronizationRecord{.begin_ns = 110, .end_ns = 290, .type = 3, .correlation = 8, .stream = 7});
+  trace.take(SynchronizationRecord{.begin_ns = 400, .end_ns = 500, .type = 3, .correlation = 9, .stream = 7});
+  trace.finish();
+  EXPECT_EQ(sink.records("thread 55: calls").at(0).name, "cuStreamSynchronize");
+  EXPECT_EQ(sink.records("thread 55: waits").at(0).name, "wait for a stream");
+  EXPECT_EQ(sink.records("waits").size(), 1u);
+}
+
+TEST_F(CuptiTraceTest, RangesOfAThreadLieBelowThoseTheyAreIn) {
+  mark(10, kBegin, 1, "step");
+  mark(20, kBegin, 2, "layer", "torch");
+  mark(25, kInstant, 3, "here");
+  mark(30, kEnd, 2);
+  mark(40, kEnd, 1);
+  trace.finish();
+  const std::deque<KeptTrace::KeptTrack>& tracks = sink.tracks();
+  ASSERT_EQ(tracks.size(), 3u);
+  const char* const names[] = {"step", "torch: layer", "here"};
+  const std::int64_t begins[] = {10, 20, 25}, ends[] = {40, 30, 25};
+  for (std::size_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(tracks[row].track.name, "thread 55: NVTX");
+    EXPECT_EQ(tracks[row].track.slot, static_cast<int>(row));
+    ASSERT_EQ(tracks[row].records.size(), 1u);
+    const SpanEvent& span = tracks[row].records[0].span;
+    EXPECT_EQ(sink.name_of(span.name), names[row]);
+    EXPECT_EQ(span.begin_ns, begins[row]);
+    EXPECT_EQ(span.end_ns, ends[row]);
+    EXPECT_EQ(span.flags, event_flags(EventCategory::kAnnotation, static_cast<int>(row)));
+  }
+  EXPECT_EQ(trace.num_parts(), 2) << "an end each";
+}
+
+TEST_F(CuptiTraceTest, ARangeWithoutBeginIsCountedAndOneWithoutEndIsUnfinished) {
+  mark(10, kEnd, 1);
+  mark(20, kBegin, 2, "lost");
+  mark(30, kBegin, 2, "again");  // the number is used anew
+  mark(40, kBegin, 3, "open");
+  mark(50, kEnd, 2);
+  trace.finish();
+  EXPECT_EQ(sink.ledger("thread 55: NVTX"), (LedgerRecord{.sent = 4, .stored = 3, .dropped = 1}));
+  std::map<std::string, std::int64_t> ends;
+  for (const KeptTrace::Kept& kept : sink.records("thread 55: NVTX")) {
+    ends[kept.name] = kept.record.span.end_ns;
+    EXPECT_EQ((kept.record.span.flags & kEventUnfinished) != 0, kept.record.span.end_ns == kNeverEnded) << kept.name;
+  }
+  EXPECT_EQ(ends, (std::map<std::string, std::int64_t>{{"lost", kNeverEnded}, {"again", 50}, {"open", kNeverEnded}}));
+  EXPECT_EQ(trace.num_parts(), 1);
+}
+
+}  // namespace
+}  // namespace spscope::cupti
