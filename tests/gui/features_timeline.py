@@ -191,6 +191,7 @@ def collectors_have_rows(world):
         assert wanted in facts, (wanted, facts)
     window.click("rank 0, GPU 0 counters", "row")
     window.wait_for(lambda s: any("at_end" in c for c in s["view"]["bands"][0]["counters"]) and not s["busy"], "samples")
+    assert "counters=0" in window.link, window.link
     counters = {c["label"]: c for c in window.view["bands"][0]["counters"]}
     stored = dict(world.sql(path, "select name, value from counter where time_ns = (select max(time_ns) from counter where time_ns <= 42000000 "
                             "and name like 'GPU 0%') and name like 'GPU 0%'"))

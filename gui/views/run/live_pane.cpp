@@ -77,7 +77,7 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
   if (picture->events == 0) {
     const bool plans = now != nullptr && now->progress && now->progress->phase == "plan";
     ui.note(plans ? "Nothing to draw yet: the plans are being made, and no rank works."
-                  : "Nothing to draw yet: the layer pass that runs has no operation in the files of the run.");
+                  : "Nothing to draw yet: no event is in the files of the run.");
     ui.space(6);
     return;
   }

@@ -124,6 +124,7 @@ class Loader {
     for (const Track& track : found->second)
       head.unit += (head.unit.empty() ? "" : ", ") + counter_name(track).quantity;
     head.heading = heading;
+    head.group = num_groups_++;
     add(std::move(head));
     for (const Track& track : found->second) {
       CounterName name = counter_name(track);
@@ -156,6 +157,7 @@ class Loader {
   std::vector<FileRow> rows_;
   std::optional<std::size_t> owner_;  // of the rank at hand
   std::int64_t counted_ = 0;
+  int num_groups_ = 0;
 };
 
 }  // namespace

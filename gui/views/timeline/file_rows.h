@@ -35,6 +35,7 @@ struct FileRow {
   std::string unit = {};              // of a counter, "W"; of a heading the quantities it stands for
   std::size_t owner = 0;              // place of the row of the rank that it stands behind; else its own
   std::size_t heading = 0;            // place of the heading of a counter
+  int group = -1;                     // of a heading: its number among those of the file
   int node = -1;                      // below 0: not known
   std::int64_t missing = 0;           // events of it that are not in the file
   std::array<std::int64_t, kNumTimeParts> busy_ns{};  // over the whole file

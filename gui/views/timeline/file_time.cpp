@@ -65,7 +65,7 @@ void FileTime::take_bands(Session& session) {
     if (band->times && band->times->why_none.empty()) {
       extent = std::max(extent, band->times->end_ns - band->times->zero_ns);
       band->strips = {file.path, file.generation, band->times->zero_ns, band->times->end_ns, band->times->base_shift};
-      take_rows(*band);
+      take_rows(session, *band);
     }
     shown_.push_back(band.get());
   }
@@ -78,10 +78,14 @@ void FileTime::take_bands(Session& session) {
   }
 }
 
-void FileTime::take_rows(Band& band) const {
+void FileTime::take_rows(const Session& session, Band& band) const {
+  const std::vector<int>& groups = session.scope().counters;
   band.rows.clear();
   const std::vector<FileRow>& rows = band.times->rows;
+  band.unfolded.clear();
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].kind == FileRowKind::kCounters && std::ranges::binary_search(groups, rows[i].group))
+      band.unfolded.insert(i);
     const bool is_counter = rows[i].kind == FileRowKind::kCounter;
     if (!rows_.filter.filter().holds(rows[i].rank, rows[i].node)) continue;
     if (is_counter && !band.unfolded.contains(rows[i].heading)) continue;
@@ -167,7 +171,13 @@ FileTime::Place FileTime::selected(Session& session) {
 void FileTime::take_row(Session& session, Band& band, std::size_t row) {
   const FileRow& of = band.times->rows[row];
   if (of.kind != FileRowKind::kCounters) return select_rank(session, band, of.rank);
-  if (band.unfolded.erase(row) == 0) band.unfolded.insert(row);
+  Scope scope = session.scope();
+  const auto at = std::ranges::lower_bound(scope.counters, of.group);
+  if (at != scope.counters.end() && *at == of.group)
+    scope.counters.erase(at);
+  else
+    scope.counters.insert(at, of.group);
+  session.set_scope(std::move(scope));
 }
 
 void FileTime::select_rank(Session& session, const Band& band, int rank) {

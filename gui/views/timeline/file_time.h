@@ -59,7 +59,7 @@ class FileTime {
   };
 
   void take_bands(Session& session);
-  void take_rows(Band& band) const;
+  void take_rows(const Session& session, Band& band) const;
   void ask_counters(Session& session, Band& band);
   void ask_events(Session& session, Band& band);
   // What the rank whose row is at a height of the screen did; nullptr where there is no row, or no events are drawn.

@@ -128,8 +128,7 @@ TEST_F(LiveStripsOfRun, WhatCollectorsSeeHasRows) {
   EXPECT_EQ(alone.categories, 1U << static_cast<int>(EventCategory::kKernel));
   for (const LiveStrip& strip : alone.rows) {
     EXPECT_EQ(strip.track, "stream 7");
-    for (const std::optional<SpanEvent>& event : strip.longest)
-      EXPECT_TRUE(!event || alone.name(*event) == "gemm");
+    for (const std::optional<SpanEvent>& event : strip.longest) EXPECT_TRUE(!event || alone.name(*event) == "gemm");
   }
 }
 
