@@ -477,7 +477,7 @@ CREATE TABLE work_detail (
   stream INTEGER NOT NULL CHECK (typeof(stream) = 'integer')  -- its stream
 );
 
--- What a pyramid is of: one track, or all lanes of a rank together. Counters have none.
+-- What a pyramid is of: one track, or all lanes of a rank together. Counters have none, nor has what of a lane overlaps.
 CREATE TABLE pyramid (
   pyramid_id INTEGER PRIMARY KEY,  -- key
   rank INTEGER CHECK (typeof(rank) IN ('integer', 'null')),  -- rank, null when its track has none

@@ -7,7 +7,8 @@
 // Events of a track do not overlap and are complete events (X). Those of a lane's track for overlapping events are
 // asynchronous pairs (b, e), because viewers drop overlapping slices of a thread. Modelled events are marked in their
 // name and arguments. An arrow is drawn for each message between two ranks whose plan is stored, unless its operation
-// has more than eight partners, whose arrows would not be legible.
+// has more than eight partners, whose arrows would not be legible; and one from each call of CUDA to each kernel, copy
+// and memset that it asked for, as far as their correlation is stored.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,11 +18,13 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 
 #include "backend/base/json.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
+#include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/sqlite/any_value.h"
 #include "backend/store/store_reader.h"
 
@@ -80,12 +83,21 @@ enum Column {
   kBytes,
   kPeer,
   kRepeat,
-  kEntry
+  kEntry,
+  kCorrelation,
+  kDetail,
+  kIsOnDevice  // a kernel, copy or memset
 };
 constexpr std::string_view kEvents =
     "SELECT e.event_id, e.run_id, e.track_id, e.rank, e.begin_ns, e.end_ns, e.op_id, e.name, e.category, e.unfinished,"
     " e.clamped, e.modelled, (SELECT s.overlapping FROM main.track s WHERE s.track_id = e.track_id),"
-    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer, e.repeat, e.entry_ns FROM temp.event e";
+    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer, e.repeat, e.entry_ns, e.correlation_id, e.work_detail_id,"
+    " e.category_id IN (7, 8, 9) FROM temp.event e";
+
+// Calls that work was asked for with, the earlier of those that share a correlation first.
+constexpr std::string_view kCalls =
+    "SELECT e.track_id, e.correlation_id, e.begin_ns FROM temp.event e"
+    " WHERE e.category_id = 11 AND e.correlation_id > 0 ORDER BY e.begin_ns";
 
 // Repeats by rank and time. Where a schedule made the times, all ranks of a run have the same.
 constexpr std::string_view kRepeats =
@@ -104,6 +116,7 @@ class ChromeWriter {
 
   std::int64_t write() {
     read_tracks();
+    read_calls();
     name_processes();
     name_tracks();
     write_repeats();
@@ -119,6 +132,7 @@ class ChromeWriter {
  private:
   void read_runs();
   void read_tracks();
+  void read_calls();
   void name_processes();
   void name_tracks();
   void write_repeats();
@@ -126,6 +140,8 @@ class ChromeWriter {
   void write_run(int rank, const ExportedRun& run, std::span<const Repeat> repeats);
   void write_event(const Statement& row);
   void write_arrows(const Statement& row, const ExportedRun& run);
+  void write_launch(const Statement& row);
+  std::string work_arguments(const Statement& row);
   const Op* op_of(const Statement& row, const ExportedRun& run);
   std::string arguments_of(const Statement& row, const ExportedRun& run);
   const std::string& name_of(const Statement& row);
@@ -162,6 +178,16 @@ class ChromeWriter {
   std::map<TrackId, std::string> counters_;      // name of each counter as JSON
   std::map<std::int64_t, ExportedRun> runs_;     // 0: events of no run
   std::map<std::pair<std::string, bool>, std::string> names_;  // name, modelled -> JSON
+  // Numbers of correlations are of their process: of the rank and process that a track names.
+  using ProcessKey = std::pair<std::optional<int>, std::optional<std::string>>;
+  struct Call {
+    TrackId track = {};
+    std::int64_t begin_ns = 0;
+  };
+  std::map<TrackId, ProcessKey> process_of_;
+  std::map<ProcessKey, std::unordered_map<std::int64_t, Call>> calls_;  // by correlation
+  std::uint64_t first_launch_ = 1;                                      // number of an arrow behind those of messages
+  std::map<std::int64_t, std::string> details_;                         // arguments of each work detail
   std::optional<PlanId> plan_id_;
   Plan plan_;  // of plan_id_
 };
@@ -183,8 +209,10 @@ void ChromeWriter::read_runs() {
   Statement messages(db_,
                      "SELECT r.run_id, p.num_messages * (1 + coalesce((SELECT max(t.repeat) FROM main.repeat t "
                      "WHERE t.run_id = r.run_id), 0)) FROM main.run r JOIN main.plan p USING (plan_id) ORDER BY 1");
-  for (std::uint64_t first = 1; messages.step(); first += static_cast<std::uint64_t>(messages.integer(1)))
+  for (std::uint64_t first = 1; messages.step(); first = first_launch_) {
     runs_[messages.integer(0)].first_arrow = first;
+    first_launch_ = first + static_cast<std::uint64_t>(messages.integer(1));
+  }
 }
 
 void ChromeWriter::read_tracks() {
@@ -203,6 +231,16 @@ void ChromeWriter::read_tracks() {
   }
   for (const Track& track : tracks_)
     repeats_tid_ = std::max(repeats_tid_, static_cast<std::int64_t>(track.track_id) + 1);
+}
+
+void ChromeWriter::read_calls() {
+  for (const Track& track : tracks_) process_of_[track.track_id] = {track.rank, track.process};
+  Statement any(db_, "SELECT 1 FROM main.chunk WHERE record_kind = ? LIMIT 1");
+  if (!any.bind_all(RecordKind::kWork).step()) return;
+  for (Statement rows(db_, kCalls); rows.step();) {
+    const TrackId track{rows.integer(0)};
+    calls_[process_of_[track]].try_emplace(rows.integer(1), Call{track, rows.integer(2)});
+  }
 }
 
 void ChromeWriter::name_processes() {
@@ -344,13 +382,53 @@ std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& 
     if (row.integer(column) != 0) text += fmt::format(",\"{}\":true", name);
   const Op* const op = op_of(row, run);
   if (op != nullptr && plan_.kind_of(*op) == PostKind::kAttend) text += attend_arguments(plan_, *op);
-  if (row.is_null(kTransferBegin)) return text;
+  if (row.is_null(kTransferBegin)) return text + work_arguments(row);
   text += fmt::format(",\"waited_us\":{},\"bytes\":{},\"sequence\":{}",
                       microseconds(difference_ns(row.integer(kTransferBegin), row.integer(kBegin))),
                       row.integer(kBytes), row.integer(kSequence));
   if (op == nullptr || row.integer(kPeer) >= 0) text += fmt::format(",\"peer\":{}", row.integer(kPeer));
   if (op == nullptr) return text;
   return text + fmt::format(",\"peers\":[{}]", fmt::join(peers_of(plan_, *op), ","));
+}
+
+// "bytes":4096,"correlation":17,"grid":[8,1,1],"block":[128,1,1]
+std::string ChromeWriter::work_arguments(const Statement& row) {
+  std::string text;
+  for (const auto& [column, name] : {std::pair(kBytes, "bytes"), {kCorrelation, "correlation"}})
+    if (!row.is_null(column) && row.integer(column) != 0) text += fmt::format(",\"{}\":{}", name, row.integer(column));
+  if (row.is_null(kDetail) || row.integer(kDetail) == 0) return text;
+  const auto [it, is_new] = details_.try_emplace(row.integer(kDetail));
+  if (is_new) {
+    const WorkDetail what = plans_.events().work_detail(static_cast<WorkDetailId>(row.integer(kDetail)));
+    if (what.grid[0] > 0)
+      it->second = fmt::format(",\"grid\":[{}],\"block\":[{}],\"registers_per_thread\":{},\"shared_bytes\":{}",
+                               fmt::join(what.grid, ","), fmt::join(what.block, ","), what.registers_per_thread,
+                               std::int64_t{what.static_shared_bytes} + what.dynamic_shared_bytes);
+  }
+  return text + it->second;
+}
+
+// From the call to the work that it asked for. Calls of threads that serve several ranks name none.
+void ChromeWriter::write_launch(const Statement& row) {
+  const ProcessKey& process = process_of_[TrackId{row.integer(kTrack)}];
+  const Call* call = nullptr;
+  for (const ProcessKey& of : {process, {std::nullopt, process.second}}) {
+    const auto calls = calls_.find(of);
+    if (call != nullptr || calls == calls_.end()) continue;
+    if (const auto found = calls->second.find(row.integer(kCorrelation)); found != calls->second.end())
+      call = &found->second;
+  }
+  if (call == nullptr || call->begin_ns > row.integer(kBegin)) return;
+  const std::uint64_t number = first_launch_ + static_cast<std::uint64_t>(row.integer(kEventId));
+  const auto end_point = [&](std::string_view phase, TrackId track, std::int64_t ns, std::string_view more) {
+    begin_line();
+    text_ += fmt::format(
+        R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"launch","cat":"launch"{},"args":{{"correlation":{}}}}})",
+        phase, number, pids_[track], static_cast<std::int64_t>(track), microseconds(ns), more,
+        row.integer(kCorrelation));
+  };
+  end_point("s", call->track, call->begin_ns, "");
+  end_point("f", TrackId{row.integer(kTrack)}, row.integer(kBegin), ",\"bp\":\"e\"");
 }
 
 void ChromeWriter::write_event(const Statement& row) {
@@ -369,6 +447,7 @@ void ChromeWriter::write_event(const Statement& row) {
   slice(place, begin_ns, end_ns, arguments);
   if (run.plan_id && row.integer(kOp) >= 0 && !row.is_null(kTransferBegin) && !row.is_null(kRepeat))
     write_arrows(row, run);
+  if (row.flag(kIsOnDevice) && !row.is_null(kCorrelation) && row.integer(kCorrelation) > 0) write_launch(row);
 }
 
 // The end points of the messages that the operation sends and receives. Both ends know the message by its place in the

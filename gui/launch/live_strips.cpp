@@ -6,8 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "backend/base/clock.h"
+#include "backend/record/rank_records.h"
 
 namespace spscope::gui {
 namespace {
@@ -23,7 +25,7 @@ int shift_of(std::int64_t begin, std::int64_t end, int columns) {
   return shift;
 }
 
-// The events of a rank's lanes, as far as they are inside the level.
+// The events of a track, as far as they are inside the level.
 void add_track(LodLevel& level, const LiveTrack& track, std::int64_t until_ns) {
   add_events(level, track.spans, until_ns);
   const std::int64_t begin = lod_begin_ns(level.first_bucket, level.shift);
@@ -49,13 +51,24 @@ void add_older(LodLevel& level, const LodLevel& older, std::int64_t until_ns) {
 
 }  // namespace
 
+std::string track_label(const Track& track) {
+  const std::string name = track.name.empty() ? std::string(track_kind_name(track.kind)) : track.name;
+  return track.device ? fmt::format("{}, {}", name, *track.device) : name;
+}
+
 LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
   LivePicture picture;
-  std::map<int, std::vector<const LiveTrack*>> lanes;
+  // In the order of rows. Work that overlapped is on tracks of one name.
+  using Key = std::tuple<bool, int, bool, TrackKind, std::string, std::string>;
+  std::map<Key, std::vector<const LiveTrack*>> rows;
   picture.first_ns = std::numeric_limits<std::int64_t>::max();
   for (const LiveTrack* track : events.tracks()) {
-    if (track->track.kind != TrackKind::kRankLane || !track->track.rank) continue;
-    lanes[*track->track.rank].push_back(track);
+    const Track& of = track->track;
+    if (track->num_events() == 0) continue;
+    const bool is_lane = of.kind == TrackKind::kRankLane && of.rank;
+    rows[{!of.rank, of.rank.value_or(kNoRank), !is_lane, of.kind, is_lane ? "" : track_label(of),
+          of.process.value_or("")}]
+        .push_back(track);
     picture.events += track->num_events();
     picture.first_ns = std::min(picture.first_ns, track->first_ns);
   }
@@ -69,13 +82,15 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
   picture.shift = shift_of(begin, end, window.columns);
   picture.first_bucket = lod_bucket(begin, picture.shift);
   std::map<NameId, NameId> places;
-  for (const auto& [rank, tracks] : lanes) {
+  for (const auto& [key, tracks] : rows) {
     LodLevel level = make_lod_level(picture.shift, begin, end);
     for (const LiveTrack* track : tracks) {
       if (track->older_events > 0) add_older(level, track->older, picture.until_ns);
       add_track(level, *track, picture.until_ns);
     }
-    LiveStrip& strip = picture.ranks.emplace_back(LiveStrip{rank, lod_strip(level), {}});
+    LiveStrip& strip = picture.rows.emplace_back(LiveStrip{std::get<1>(key), std::get<4>(key), lod_strip(level), {}});
+    for (const std::uint8_t byte : strip.strip)
+      if ((byte & 15) != 0) picture.categories |= 1U << (byte >> 4);
     for (LodBucket& bucket : level.buckets) {
       if (bucket.longest) {
         const auto [place, is_new] =

@@ -1,5 +1,6 @@
-// LiveStrips: the events that a run in progress has committed, as a strip for each of its ranks (lod_strip_byte): read
-// several times a second on a thread of the workers, as `LiveWatch` looks at what the ranks do at the moment.
+// LiveStrips: the events that a run in progress has committed, as a strip for each of its ranks (lod_strip_byte), and
+// for what collectors see of its devices and threads: read several times a second on a thread of the workers, as
+// `LiveWatch` looks at what the ranks do at the moment.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +25,20 @@ struct LiveWindow {
 };
 
 struct LiveStrip {
-  int rank = 0;
+  int rank = 0;                                   // kNoRank: of what names none
+  std::string track = {};                         // "stream 7, GPU 0"; "": the lanes of the rank
   std::vector<std::uint8_t> strip;                // from LivePicture::first_bucket
   std::vector<std::optional<SpanEvent>> longest;  // of each bucket; names are places in LivePicture::names
 };
 
 // Times are of the run clock.
 struct LivePicture {
-  std::int64_t events = 0;                  // of all ranks, in and out of the window
+  std::int64_t events = 0;                  // of all rows, in and out of the window
   std::int64_t first_ns = 0, until_ns = 0;  // of them
   int shift = 0;
   std::int64_t first_bucket = 0;
-  std::vector<LiveStrip> ranks;  // in order
+  std::vector<LiveStrip> rows;  // of ranks in order, behind each its tracks; last those of none
+  unsigned categories = 0;      // that lead anywhere, a bit each
   std::vector<std::string> names;
 
   std::string_view name(const SpanEvent& event) const {
@@ -43,6 +46,8 @@ struct LivePicture {
   }
 };
 
+// What the row of a track that is no lane is called: "stream 7, GPU 0".
+std::string track_label(const Track& track);
 // What a window shows of the events that were read.
 LivePicture live_picture(const LiveEvents& events, const LiveWindow& window);
 

@@ -1,7 +1,9 @@
 #include "gui/session/link.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -102,6 +104,13 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
   } else if (key == "time") {
     if (value != "file" && value != "pass") return bad(key, value, "file or pass");
     link.scope.whole_file = value == "file";
+  } else if (key == "counters") {
+    for (const std::string_view number : split(value, ',')) {
+      const auto group = whole_number(number);
+      if (!group) return bad(key, value, "numbers of groups of counters such as 0,1");
+      link.scope.counters.push_back(*group);
+    }
+    std::ranges::sort(link.scope.counters);
   } else if (key == "tile") {
     const std::vector<std::string_view> parts = split(value, ',');
     const auto q = whole_number(parts.front());
@@ -109,8 +118,9 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
     if (!q || !k) return bad(key, value, "two block numbers such as 12,40");
     link.selection.tile = {*q, *k};
   } else {
-    return Error(ErrorCode::kUsage, fmt::format("the link has a part \"{}\" that is not known", key),
-                 "parts are file, s, layer, step, repeat, time, whatif, t, of, rank, op, head, tile and name");
+    return Error(
+        ErrorCode::kUsage, fmt::format("the link has a part \"{}\" that is not known", key),
+        "parts are file, s, layer, step, repeat, time, counters, whatif, t, of, rank, op, head, tile and name");
   }
   return std::nullopt;
 }
@@ -167,6 +177,7 @@ std::string link_text(const Link& link) {
   number("step", link.scope.step);
   number("repeat", link.scope.repeat);
   if (link.scope.whole_file) part("time", "file");
+  if (!link.scope.counters.empty()) part("counters", fmt::format("{}", fmt::join(link.scope.counters, ",")));
   if (const auto& w = link.scope.what_if) part("whatif", key_text(w->strategy) + "," + time_edit_key({w->edit}));
   const Selection& s = link.selection;
   if (s.time) part("t", time_text(s.time->begin_ns) + ".." + time_text(s.time->end_ns));

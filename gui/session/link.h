@@ -2,6 +2,7 @@
 //
 //   RUN.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..1.9ms&rank=5&op=12
 //   RUN.db#timeline?time=file&t=10s..12s      the time of whole files instead of that of a layer pass
+//   RUN.db#timeline?time=file&counters=0,1    with the counters of the first two GPUs
 //   RUN.db,OTHER.db#timeline?file=1           of several files only the second
 //   RUN.db#timeline?whatif=ulysses,no_latency with the schedule of an edit below the band of a strategy
 //
@@ -49,6 +50,7 @@ struct Scope {
   std::optional<int> layer, step, repeat;
   std::optional<WhatIf> what_if;  // drawn beside the pass as it was
   bool whole_file = false;        // timelines show the time of files, not that of one layer pass
+  std::vector<int> counters;      // which groups of counters of each file are unfolded there, by number, in order
   friend bool operator==(const Scope&, const Scope&) = default;
 };
 

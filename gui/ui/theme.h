@@ -16,7 +16,7 @@ enum class Token {
 #include "gui/ui/theme.def"
 #undef TOKEN
 };
-inline constexpr int kNumTokens = static_cast<int>(Token::kRedundant) + 1;
+inline constexpr int kNumTokens = static_cast<int>(Token::kOnDevice) + 1;
 
 enum class Appearance { kLight, kDark };
 Rgb token_color(Token token, Appearance appearance);

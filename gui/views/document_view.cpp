@@ -90,15 +90,17 @@ void bar_tip(Ui& ui, const StackedBars& chart, const StackedBars::Bar& bar) {
 }  // namespace
 
 Token part_token(std::size_t part) {
-  constexpr Token kTokens[] = {Token::kCompute, Token::kLate, Token::kWire, Token::kOther};
-  return kTokens[std::min<std::size_t>(part, 3)];
+  constexpr Token kTokens[] = {Token::kCompute, Token::kLate,     Token::kWire,      Token::kOther,
+                               Token::kKernel,  Token::kCopy,     Token::kMemset,    Token::kSynchronize,
+                               Token::kApi,     Token::kOverhead, Token::kAnnotation};
+  return part < std::size(kTokens) ? kTokens[part] : Token::kOther;
 }
 Token on_part_token(std::size_t part) {
   constexpr Token kTokens[] = {Token::kOnCompute, Token::kOnLate, Token::kOnWire, Token::kOnOther};
-  return kTokens[std::min<std::size_t>(part, 3)];
+  return part < std::size(kTokens) ? kTokens[part] : Token::kOnDevice;
 }
 
-Token part_edge_token(std::size_t part) { return part >= 3 ? Token::kEdge : part_token(part); }
+Token part_edge_token(std::size_t part) { return part == 3 ? Token::kEdge : part_token(part); }
 
 void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled) {
   if (rect.empty()) return;
@@ -117,19 +119,22 @@ void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled) {
   if (modelled && rect.width() > ui.px(3)) ui.hatch(rect, ui.color(Token::kSurface, 0.28F));
 }
 
+void draw_legend_part(Ui& ui, std::size_t part, const std::string& label, bool modelled, bool first) {
+  if (!first) {
+    ui.same_line(16);
+    if (ui.width_left() < ui.text_width(label, Face::kSmall) + ui.px(24)) ImGui::NewLine();
+  }
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  draw_time(ui, {from.x, from.y + ui.px(3), from.x + ui.px(16), from.y + ui.px(15)}, part, modelled);
+  ImGui::Dummy({ui.px(16), ui.px(16)});
+  ui.same_line(6);
+  ui.text(label, {.face = Face::kSmall, .ink = Token::kMuted});
+}
+
 void draw_legend(Ui& ui, const StackedBars& chart) {
   for (std::size_t i = 0; i < chart.parts.size(); ++i) {
     const StackedBars::Part& part = chart.parts[i];
-    const std::string label = part.name + (part.modelled ? " (modelled)" : "");
-    if (i > 0) {
-      ui.same_line(16);
-      if (ui.width_left() < ui.text_width(label, Face::kSmall) + ui.px(24)) ImGui::NewLine();
-    }
-    const ImVec2 from = ImGui::GetCursorScreenPos();
-    draw_time(ui, {from.x, from.y + ui.px(3), from.x + ui.px(16), from.y + ui.px(15)}, i, part.modelled);
-    ImGui::Dummy({ui.px(16), ui.px(16)});
-    ui.same_line(6);
-    ui.text(label, {.face = Face::kSmall, .ink = Token::kMuted});
+    draw_legend_part(ui, i, part.name + (part.modelled ? " (modelled)" : ""), part.modelled, i == 0);
   }
   if (chart.mark_ns) {
     ui.same_line(16);

@@ -32,7 +32,8 @@ void follow(Session& session, int file, const Subject& subject);
 std::optional<Subject> draw_sentence(Ui& ui, std::string_view name, std::string_view text,
                                      const std::vector<Mention>& mentions, const TextStyle& style);
 
-// Colour of the part of a makespan by its place: compute, late peer, wire, other.
+// Colour of the part of a makespan by its place: compute, late peer, wire, other; and behind them those of what devices
+// did (timeline/time_part.h).
 Token part_token(std::size_t part);
 Token on_part_token(std::size_t part);
 // Of its outline, which stands out from the surface where the fill does not.
@@ -41,6 +42,8 @@ Token part_edge_token(std::size_t part);
 // A rectangle of time as it is drawn everywhere: modelled ones hatched, late peer as a hollow dotted box.
 void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled);
 void draw_legend(Ui& ui, const StackedBars& chart);
+// One part of it, beside the one before where there is room.
+void draw_legend_part(Ui& ui, std::size_t part, const std::string& label, bool modelled, bool first);
 // Bars of parts, a row each. What was clicked; what the pointer is over is in a tooltip.
 std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart);
 

@@ -25,7 +25,8 @@ layers = 16
 denoise_steps = 12
 """
 CATEGORIES = ("other", "attend", "local", "rearrange", "transfer", "barrier", "late peer")
-PARTS = {"attend": 0, "local": 0, "rearrange": 0, "late peer": 1, "transfer": 2, "barrier": 2, "other": 3}
+PARTS = {"attend": "compute", "local": "compute", "rearrange": "compute", "late peer": "late peer", "transfer": "wire", "barrier": "wire",
+         "other": "other"}
 
 
 def _long(world):
@@ -86,7 +87,7 @@ def timeline_of_file(world):
             wanted = _strip(claims, piece["shift"], piece["first_bucket"], piece["num_buckets"])
             row = next(r for r in piece["rows"] if r["rank"] == rank)
             assert bytes.fromhex(row["bytes"]) == bytes(wanted), (rank, piece["shift"], row["bytes"], bytes(wanted).hex())
-            busy = [0, 0, 0, 0]
+            busy = dict.fromkeys(("compute", "late peer", "wire", "other"), 0)
             for byte in wanted:
                 busy[PARTS[CATEGORIES[byte >> 4]]] += byte & 15
             assert row["busy"] == busy
@@ -147,8 +148,8 @@ def timeline_of_file_shows_devices(world):
     rows = [(r["rank"], r.get("track")) for r in band["pieces"][0]["rows"]]
     assert rows[2:5] == [(2, None), (2, "stream 7, GPU 2"), (2, "main")] and rows[-1] == (-1, "loader"), rows
     busy = {r.get("track"): r["busy"] for r in band["pieces"][0]["rows"]}
-    assert busy["stream 7, GPU 2"][0] > 0 and busy["stream 7, GPU 2"][1:] == [0, 0, 0], busy  # a kernel is compute
-    assert busy["main"][3] > 0 and busy["main"][:3] == [0, 0, 0], busy
+    of = lambda track: {part for part, value in busy[track].items() if value > 0}
+    assert (of("stream 7, GPU 2"), of("main")) == ({"kernel"}, {"call"}), busy
     _zoom_to_events(window)
     assert window.view["bands"][0]["tracks"] == band["tracks"]
     window.close()
@@ -156,24 +157,53 @@ def timeline_of_file_shows_devices(world):
 
 def a_program_that_was_observed(world):
     """Without strategies: its events on the timeline, what they add up to in the report, and elsewhere the way there."""
-    path = world.changed_copy("observed.db", *("DELETE FROM " + table for table in ("plan", "plan_op", "plan_part", "rank_usage",
-        "traffic", "mask_place", "mask_thumbnail", "mask", "strategy_group", "strategy_pick", "problem")),
-        "DELETE FROM strategy WHERE strategy_id > 1", "DELETE FROM strategy_mesh WHERE strategy_id > 1",
-        "DELETE FROM strategy_node WHERE strategy_id > 1", "DELETE FROM strategy_parameter WHERE strategy_id > 1",
-        "DELETE FROM run WHERE run_id > 1", "DELETE FROM repeat WHERE run_id > 1", "DELETE FROM chunk WHERE run_id > 1",
-        "UPDATE strategy SET mode = 3, id = 'observed', name = 'observed', label = 'python3', legal = 1, reason = ''",
-        "UPDATE workload SET config_toml = 'python3 train.py', scope = 'observed'", "UPDATE repeat SET has_timeline = 0",
-        "UPDATE run SET plan_id = NULL, figures_crc32c = NULL, tiles = 0.0")
+    path = world.observed()
     window = world.open(f"{path}#overview")
     window.wait_for(lambda s: not s["busy"], "the file")
     window.click("observed/action")
     window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("pieces") and not s["busy"], "strips")
-    assert window.view["time"] == "file" and window.view["bands"][0]["ranks"] == list(range(8)), window.view
+    band = window.view["bands"][0]
+    assert window.view["time"] == "file" and band["ranks"] == [] and "rank 0, stream 7, GPU 0" in band["tracks"], band
     window.click("time/pass")  # there is none
     window.wait_for(lambda s: s["view"].get("time") == "file", "the whole file again")
     window.click("rail/views/report")
     window.wait_for(lambda s: any("python3 train.py" in i.get("text", "") for i in window.items) and not s["busy"], "the report")
-    assert any("device" in i.get("text", "") or "rank lane" in i.get("text", "") for i in window.items)
+    assert any("device" in i.get("text", "") for i in window.items)
+    window.close()
+
+
+def collectors_have_rows(world):
+    """What CUPTI, NCCL and NVML stored of a program: operations that overlap below each other, counters behind one row that
+    unfolds them, and what each was under the pointer."""
+    path = world.observed()
+    window = world.open(f"{path}#timeline?time=file&t=40ms..42ms")
+    window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("drawn") == "events" and not s["busy"], "events")
+    band = window.view["bands"][0]
+    assert [c["label"] for c in band["counters"]] == [f"rank {r}, GPU {r} counters" for r in range(2)], band["counters"]
+    marks = [i for i in window.items if i["kind"] == "mark" and i["text"] in ("AllReduce RING SIMPLE", "Send", "Recv") or i["text"].endswith(" more")]
+    several = [i for i in marks if i["text"].endswith(" more")]
+    assert len({round(i["rect"][1]) for i in marks}) == 8, marks  # four rows of each communicator
+    assert several and all(i["text"] == "+4 more" for i in several), several  # of 7, three have rows
+    reduce = max((i for i in marks if i["text"].startswith("AllReduce")), key=lambda i: i["rect"][2] - i["rect"][0])
+    window.click(reduce["path"], first=True)
+    facts = [i["text"] for i in window.items if i["path"] == "details/pane"]
+    for wanted in ("8.39 MB", "sequence", "queued", "60.0 us"):
+        assert wanted in facts, (wanted, facts)
+    window.click("rank 0, GPU 0 counters", "row")
+    window.wait_for(lambda s: any("at_end" in c for c in s["view"]["bands"][0]["counters"]) and not s["busy"], "samples")
+    assert "counters=0" in window.link, window.link
+    counters = {c["label"]: c for c in window.view["bands"][0]["counters"]}
+    stored = dict(world.sql(path, "select name, value from counter where time_ns = (select max(time_ns) from counter where time_ns <= 42000000 "
+                            "and name like 'GPU 0%') and name like 'GPU 0%'"))
+    for name, value in stored.items():
+        quantity, unit = name.removeprefix("GPU 0 ").removesuffix(")").split(" (")
+        assert counters[quantity]["unit"] == unit and abs(counters[quantity]["at_end"] - float(value)) < 1e-9, (name, value, counters[quantity])
+    assert len(stored) == 5, stored
+    mark = next(i for i in window.items if "/counter " in i["path"] and i["text"] == "power")
+    window.hover(mark["path"], "mark")
+    window.wait_for(lambda s: any(i["text"].startswith("power ") and i["text"].endswith(" W") for i in window.items), "the value under the pointer")
+    window.click("rank 0, GPU 0 counters", "row")
+    window.wait_for(lambda s: len(s["view"]["bands"][0]["counters"]) == 2, "counters folded")
     window.close()
 
 

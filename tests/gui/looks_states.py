@@ -56,4 +56,5 @@ def stored_states(world):
             "selected": ([f"{world.demo}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend"], FEW),
             "what if": ([f"{world.demo}?whatif=ulysses,evenly_spread&of=ulysses&rank=3&op=40"], FEW),
             "whole files": ([f"{world.demo}?time=file&of=ulysses&rank=3&op=40&name=attend", long_name], FEW),
+            "observed": ([f"{world.observed()}?time=file"], FEW), "observed, near": ([f"{world.observed()}?time=file&counters=0&t=40ms..42ms"], FEW),
             "whole file of 4,096 ranks": ([f"{many}?time=file"], FEW[:2])}

@@ -35,7 +35,7 @@ def headless(world, only, whole, found):
     jobs = []
     for state, (arguments, combinations) in stored_states(world).items():
         if only in state:
-            only_timeline = state.startswith("whole file") or state == "what if"
+            only_timeline = state.startswith(("whole file", "observed")) or state == "what if"
             jobs += [(state, view, arguments, *c) for view, *_ in views() if view == "timeline" or not only_timeline
                      for c in (MATRIX if whole else combinations)]
 

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import observed_file
 from window import Display, Window
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,16 @@ class World:
     def changed_runs(self):
         """Stored runs that are not, byte for byte, what the program made: the app only reads."""
         return [path.name for path, digest in self._digests.items() if hashlib.sha256(path.read_bytes()).digest() != digest]
+
+    def observed(self):
+        """What `spscope attach` stores of a program on two GPUs: kernels and copies on streams, calls of threads, operations
+        of NCCL, which overlap, and counters; no strategies. Made once."""
+        path = self.folder / "observed.db"
+        if not path.exists():
+            changed = self.changed_copy("attached.db", *observed_file.NO_STRATEGIES)
+            observed_file.add_tracks(changed)
+            subprocess.run([self.spscope, "recover", changed, "-o", path], capture_output=True, check=True)
+        return path
 
     @property
     def demo(self):

@@ -2,7 +2,8 @@
 not compressed, both ways.
 
 An event is a dict with begin_ns, end_ns, op_id, name_id, flags and, of what moved data, entry_ns, transfer_begin_ns,
-transfer_end_ns, sequence, bytes, communicator_id, peer; of work, bytes, correlation_id, work_detail_id.
+transfer_end_ns, sequence, bytes, communicator_id, peer; of work, bytes, correlation_id, work_detail_id. A sample of a
+counter is a pair of time and value.
 """
 import struct
 
@@ -59,11 +60,25 @@ def columns_of(kind, events):
 
 def encode(kind, events):
     """The bytes of a chunk."""
-    first, columns = columns_of(kind, events)
+    return pack(*columns_of(kind, events))
+
+
+def pack(first, columns):
     widths = [(max(column).bit_length() + 7) // 8 for column in columns]
     planes = [bytes(x >> 8 * p & 0xff for x in column) for column, width in zip(columns, widths) for p in range(width)]
     sizes = struct.pack(f"<{len(planes)}H", *map(len, planes))
     return bytes(widths) + struct.pack("<q", first) + sizes + b"".join(planes)
+
+
+def encode_counter(samples):
+    """The bytes of a chunk of samples."""
+    first = last_time = samples[0][0]
+    last_bits, rows = 0, []
+    for time_ns, value in samples:
+        bits, = struct.unpack("<Q", struct.pack("<d", value))
+        rows.append([zigzag(time_ns - last_time), int.from_bytes((bits ^ last_bits).to_bytes(8, "little"), "big")])
+        last_time, last_bits = time_ns, bits
+    return pack(first, list(zip(*rows)))
 
 
 def decode(kind, count, data):
@@ -99,8 +114,13 @@ def decode(kind, count, data):
     return events
 
 
-def insert_chunk(db, run_id, track_id, kind, events):
-    data = encode(kind, events)
+def insert_counter(db, run_id, track_id, samples):
+    events = [dict(begin_ns=time_ns, end_ns=time_ns, op_id=-1) for time_ns, _ in samples]
+    insert_chunk(db, run_id, track_id, 2, events, encode_counter(samples))
+
+
+def insert_chunk(db, run_id, track_id, kind, events, data=None):
+    data = data or encode(kind, events)
     begins, ops = [e["begin_ns"] for e in events], [e["op_id"] for e in events]
     seq, = db.execute("SELECT count(*) FROM chunk WHERE track_id = ?", (track_id,)).fetchone()
     db.execute("INSERT INTO chunk (run_id, track_id, seq, record_kind, codec, count, begin_min_ns,"

@@ -141,37 +141,55 @@ std::vector<RunSpan> EventReader::run_spans() const {
   return spans;
 }
 
-std::optional<std::vector<RankEvent>> EventReader::rank_events(EventWindow window, std::int64_t most) const {
+std::optional<std::vector<RowEvent>> EventReader::row_events(EventWindow window, std::int64_t most) const {
   std::map<TrackId, Track> known;
   for (Track& track : tracks()) known.emplace(track.track_id, std::move(track));
-  std::vector<RankEvent> events;
+  std::vector<RowEvent> events;
   std::vector<SpanEvent> spans;
   std::vector<CollectiveEvent> collectives;
+  std::vector<WorkEvent> work;
   bool too_many = false;
-  const auto add = [&](const LodEvent& e, RunId run, const Track& track) {
-    if (window.holds(e.span))
-      events.push_back({e.span, e.wait_begin_ns, e.wait_end_ns, run, track.rank.value_or(kNoRank),
-                        track.lane.value_or(-1), track.slot,
-                        track.lane ? std::nullopt : std::optional(track.track_id)});
-  };
   for (const RunSpan& run : run_spans()) {
     if (run.first_ns >= window.end_ns || run.last_ns < window.begin_ns || too_many) continue;
     spscope::for_each_chunk(*db_, {.run_id = run.run, .window = window}, [&](const StoredChunk& chunk) {
-      const auto track = known.find(chunk.track_id);
+      const auto found = known.find(chunk.track_id);
       too_many = too_many || std::ssize(events) > most;
-      if (track == known.end() || chunk.header.kind == RecordKind::kCounter || too_many) return;
+      if (found == known.end() || chunk.header.kind == RecordKind::kCounter || too_many) return;
+      const Track& track = found->second;
+      RowEvent event{.run = run.run,
+                     .rank = track.rank.value_or(kNoRank),
+                     .lane = track.lane.value_or(-1),
+                     .slot = track.slot,
+                     .track = track.lane ? std::nullopt : std::optional(track.track_id),
+                     .kind = chunk.header.kind};
+      const auto add = [&](const SpanEvent& span) {
+        event.span = span;
+        if (window.holds(span)) events.push_back(event);
+      };
       spans.clear();
       collectives.clear();
+      work.clear();
       if (chunk.header.kind == RecordKind::kCollective)
         decode_collectives(chunk.header, chunk.data, collectives);
+      else if (chunk.header.kind == RecordKind::kWork)
+        decode_work(chunk.header, chunk.data, work);
       else
         decode_spans(chunk.header, chunk.data, spans);
-      for (const SpanEvent& e : spans) add({.span = e}, run.run, track->second);
-      for (const CollectiveEvent& e : collectives) add(lod_event(e), run.run, track->second);
+      for (const SpanEvent& e : spans) add(e);
+      for (const CollectiveEvent& e : collectives) {
+        const LodEvent waited = lod_event(e);
+        event.wait_begin_ns = waited.wait_begin_ns, event.wait_end_ns = waited.wait_end_ns;
+        event.bytes = e.bytes, event.sequence = e.sequence, event.peer = e.peer;
+        add(e.span);
+      }
+      for (const WorkEvent& e : work) {
+        event.bytes = e.bytes, event.correlation = e.correlation, event.detail = e.detail;
+        add(e.span);
+      }
     });
   }
   if (too_many || std::ssize(events) > most) return std::nullopt;
-  std::ranges::sort(events, {}, [](const RankEvent& e) {
+  std::ranges::sort(events, {}, [](const RowEvent& e) {
     return std::tuple(e.rank, e.track, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.span.name,
                       e.span.flags);
   });

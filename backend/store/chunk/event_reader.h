@@ -15,6 +15,7 @@ namespace spscope {
 class Database;
 struct ChunkFilter;
 struct StoredChunk;
+enum class RecordKind : std::uint8_t;
 
 // The times of an event that a plan's op caused, on the run clock. Of an event that moved no data, begin is post.
 struct OpEvent {
@@ -30,14 +31,20 @@ struct RunSpan {
   friend bool operator==(const RunSpan&, const RunSpan&) = default;
 };
 
-// An event, where it was, and what of its time waits for a late peer (LodEvent).
-struct RankEvent {
-  SpanEvent span;
+// An event, where it was, what of its time waits for a late peer (LodEvent), and what a picture tells of it.
+struct RowEvent {
+  SpanEvent span = {};
   std::int64_t wait_begin_ns = 0, wait_end_ns = 0;  // equal: it did not wait
   RunId run = kNoRun;
   int rank = 0, lane = 0, slot = 0;   // kNoRank: its track names none
   std::optional<TrackId> track = {};  // of an event that is on no lane
-  friend bool operator==(const RankEvent&, const RankEvent&) = default;
+  RecordKind kind = {};               // as what it is stored: says which of these are known
+  std::int64_t bytes = 0;             // CollectiveEvent, WorkEvent
+  std::int64_t sequence = 0;          // CollectiveEvent
+  std::int32_t peer = -1;
+  std::uint32_t correlation = 0;  // WorkEvent
+  WorkDetailId detail = 0;
+  friend bool operator==(const RowEvent&, const RowEvent&) = default;
 };
 
 // Reads events of a store.
@@ -61,7 +68,7 @@ class EventReader {
   std::vector<RunSpan> run_spans() const;
   // Events of all tracks in the window, by rank, those of none first, then track, begin, lane, slot; nothing when there
   // are more than `most`.
-  std::optional<std::vector<RankEvent>> rank_events(EventWindow window, std::int64_t most) const;
+  std::optional<std::vector<RowEvent>> row_events(EventWindow window, std::int64_t most) const;
   // Chunks as they are stored: stored_chunk.h.
   void for_each_chunk(const ChunkFilter& filter, const std::function<void(const StoredChunk&)>& function) const;
   std::string name(NameId id) const;

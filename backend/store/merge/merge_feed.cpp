@@ -163,7 +163,8 @@ class RankFeed {
       of_rank.tracks += is_lane;
       if (size.events == 0) continue;
       if (is_lane) of_rank.add(size.events, size.first_ns, size.last_ns);
-      if (!track.overlapping) feed.pyramid_id = open(track.track_id, size, feed.fold);
+      // The overlapping track of a lane is a part of its rank's and no row of its own.
+      if (!is_lane || !track.overlapping) feed.pyramid_id = open(track.track_id, size, feed.fold);
     }
     if (of_rank.events > 0) rank_pyramid_id_ = open(std::nullopt, of_rank, rank_fold_);
     return send(batch);

@@ -277,9 +277,9 @@ std::vector<StoredPyramid> LodReader::rows() const {
   return rows;
 }
 
-std::vector<RankStrip> LodReader::rank_strips(int shift, std::int64_t first, std::int64_t end) const {
+std::vector<RowStrip> LodReader::row_strips(int shift, std::int64_t first, std::int64_t end) const {
   SPSCOPE_CHECK(0 <= shift && shift <= kMaxLodShift && first <= end);
-  std::vector<RankStrip> strips;
+  std::vector<RowStrip> strips;
   for (const StoredPyramid& pyramid : rows()) {
     const int finer = std::max(0, pyramid.base_shift - shift);
     const std::int64_t base_first = first >> finer, base_end = first == end ? base_first : ((end - 1) >> finer) + 1;

@@ -1,10 +1,11 @@
 // Pyramids in a file: LodWriter puts them there when shards are merged, LodReader answers from them.
 //
-// A pyramid is one track, or all lanes of a rank together; tracks of other kinds have only their own. Its finest level,
-// the base shift with about 8 events a bucket and track, is not stored but counted from the events when it is asked
-// for: that reads no more events than a picture draws, and would take more bytes than all other levels. From two shifts
-// above every second shift is stored; the shifts between follow from the one below, and those under the first from the
-// events. A strip of every shift is stored, the base shift among them.
+// A pyramid is one track, or all lanes of a rank together; tracks of other kinds have only their own, and the
+// overlapping track of a lane has none. Its finest level, the base shift with about 8 events a bucket and track, is not
+// stored but counted from the events when it is asked for: that reads no more events than a picture draws, and would
+// take more bytes than all other levels. From two shifts above every second shift is stored; the shifts between follow
+// from the one below, and those under the first from the events. A strip of every shift is stored, the base shift among
+// them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class Database;
 inline constexpr const char* kRecordedUntil = "recorded_until_ns";
 
 // The strip of all lanes of a rank, or of one track that is no lane.
-struct RankStrip {
+struct RowStrip {
   int rank = 0;                  // kNoRank: the track names none
   std::optional<TrackId> track;  // absent: the lanes of the rank
   std::vector<std::uint8_t> strip;
@@ -72,7 +73,7 @@ class LodReader {
   // Buckets [first, end) of the strips of all rows: a window of a timeline. Of a row whose base shift is wider than
   // `shift`, buckets that one of its base shift covers are all like that one. REQUIRES: as of strip(), but that any
   // shift from 0 will do.
-  std::vector<RankStrip> rank_strips(int shift, std::int64_t first, std::int64_t end) const;
+  std::vector<RowStrip> row_strips(int shift, std::int64_t first, std::int64_t end) const;
 
  private:
   struct State;

@@ -7,15 +7,17 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "backend/base/number_text.h"
+#include "backend/record/rank_records.h"
 #include "gui/views/document_view.h"
 
 namespace spscope::gui {
 namespace {
 
 constexpr double kZoomStep = 2;
-constexpr float kRowHeight = 28, kRulerHeight = 20, kMostOfPane = 0.5F;
+constexpr float kRowHeight = 28, kRulerHeight = 20, kMostOfPane = 0.5F, kMostOfGutter = 220;
 
 void ruler(Ui& ui, const TimeAxis& axis, float top, float height) {
   for (const TimeAxis::Tick& tick : axis.ticks(ui.px(90))) {
@@ -37,10 +39,19 @@ const SpanEvent* event_at(const LivePicture& picture, const LiveStrip& strip, do
 }
 
 bool is_modelled(const LivePicture& picture) {
-  for (const LiveStrip& strip : picture.ranks)
+  for (const LiveStrip& strip : picture.rows)
     for (const std::optional<SpanEvent>& event : strip.longest)
-      if (event) return (event->flags & kEventModelled) != 0;
+      if (event && strip.track.empty()) return (event->flags & kEventModelled) != 0;
   return false;
+}
+
+// "rank 3"; of a track that stands behind the lanes of its rank, what it is.
+std::string label_of(const LivePicture& picture, const LiveStrip& strip) {
+  if (strip.track.empty()) return fmt::format("rank {}", strip.rank);
+  const bool headed = strip.rank == kNoRank || std::ranges::any_of(picture.rows, [&](const LiveStrip& other) {
+                        return other.rank == strip.rank && other.track.empty();
+                      });
+  return headed ? strip.track : fmt::format("rank {}, {}", strip.rank, strip.track);
 }
 
 }  // namespace
@@ -66,7 +77,7 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
   if (picture->events == 0) {
     const bool plans = now != nullptr && now->progress && now->progress->phase == "plan";
     ui.note(plans ? "Nothing to draw yet: the plans are being made, and no rank works."
-                  : "Nothing to draw yet: the layer pass that runs has no operation in the files of the run.");
+                  : "Nothing to draw yet: no event is in the files of the run.");
     ui.space(6);
     return;
   }
@@ -80,24 +91,36 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
     axis_.show(static_cast<double>(extent) - (end - begin), static_cast<double>(extent));
   }
   buttons(ui);
-  const float gutter = ui.text_width("rank 000", Face::kSmall) + ui.px(10);
-  const float ranks = static_cast<float>(picture->ranks.size());
-  const float head = ui.px(kRulerHeight), least = std::min(ranks * ui.px(kRowHeight), ui.px(60));
-  const float height = std::clamp(ui.height_left() * kMostOfPane - head, least, ranks * ui.px(kRowHeight));
+  float gutter = ui.text_width("rank 000", Face::kSmall);
+  for (const LiveStrip& strip : picture->rows)
+    gutter = std::max(gutter, ui.text_width(label_of(*picture, strip), Face::kSmall));
+  gutter = std::min(gutter, std::min(ui.px(kMostOfGutter), ui.width_left() / 3)) + ui.px(10);
+  const float rows = static_cast<float>(picture->rows.size());
+  const float head = ui.px(kRulerHeight), least = std::min(rows * ui.px(kRowHeight), ui.px(60));
+  const float height = std::clamp(ui.height_left() * kMostOfPane - head, least, rows * ui.px(kRowHeight));
   const ImVec2 from = ImGui::GetCursorScreenPos();
   axis_.place(from.x + gutter, std::max(ui.px(40), ui.width_left() - gutter - ui.px(4)));
   ruler(ui, axis_, from.y, head);
   const Rect rect{axis_.left(), from.y + head, axis_.left() + axis_.width(), from.y + head + height};
-  strips(ui, rect, *picture);
+  strips(ui, rect, *picture, gutter - ui.px(8));
   drawn_ = true;
   const Hit hit = ui.target("strips", rect, {.kind = "area", .ring = false});
   take_pointer(hit);
   if (hit.hovered && !hit.held) tell(ui, rect, *picture, now);
   ImGui::SetCursorScreenPos({from.x, rect.bottom + ui.px(4)});
   const bool modelled = is_modelled(*picture);
-  StackedBars legend;
-  for (const char* part : {"compute", "late peer", "wire", "other"}) legend.parts.push_back({part, "", modelled});
-  draw_legend(ui, legend);
+  const bool has_ranks = std::ranges::any_of(picture->rows, [](const LiveStrip& s) { return s.track.empty(); });
+  bool first = true;
+  for (std::size_t part = 0; part < kNumTimeParts; ++part) {
+    bool leads = false;
+    for (int c = 0; c < kNumEventCategories; ++c)
+      leads |=
+          (picture->categories >> c & 1) != 0 && part_of(static_cast<EventCategory>(c)) == static_cast<TimePart>(part);
+    if (!leads && !(has_ranks && part < kNumRankParts)) continue;
+    const bool hatched = modelled && part < kNumRankParts;
+    draw_legend_part(ui, part, std::string(part_name(static_cast<TimePart>(part))) + (hatched ? " (modelled)" : ""),
+                     hatched, std::exchange(first, false));
+  }
   ui.space(6);
 }
 
@@ -133,34 +156,34 @@ void LivePane::take_pointer(const Hit& hit) {
   axis_.pan(pan);
 }
 
-void LivePane::strips(Ui& ui, const Rect& rect, const LivePicture& picture) {
+void LivePane::strips(Ui& ui, const Rect& rect, const LivePicture& picture, float gutter) {
   StripPiece piece;
   piece.shift = picture.shift;
   piece.first_bucket = picture.first_bucket;
   std::size_t buckets = 0;
-  for (const LiveStrip& strip : picture.ranks) {
+  for (const LiveStrip& strip : picture.rows) {
     piece.rows.emplace_back(strip.strip);
     buckets = std::max(buckets, strip.strip.size());
   }
   piece.begin_ns = std::max(picture.first_ns, lod_begin_ns(picture.first_bucket, picture.shift));
   piece.end_ns = std::min(picture.until_ns,
                           lod_begin_ns(picture.first_bucket + static_cast<std::int64_t>(buckets), picture.shift));
-  std::vector<int> rows(picture.ranks.size());
+  std::vector<int> rows(picture.rows.size());
   std::iota(rows.begin(), rows.end(), 0);
   picture_.draw(ui, rect, {.pieces = {&piece, 1}, .rows = rows, .zero_ns = picture.first_ns}, axis_);
   if (is_modelled(picture)) ui.hatch(rect, ui.color(Token::kSurface, 0.28F));
   const float height = rect.height() / static_cast<float>(rows.size()), line = ui.line_height(Face::kSmall);
   const int every = std::max(1, static_cast<int>(std::ceil(line / height)));
-  for (std::size_t i = 0; i < picture.ranks.size(); ++i) {
-    const LiveStrip& strip = picture.ranks[i];
+  for (std::size_t i = 0; i < picture.rows.size(); ++i) {
+    const LiveStrip& strip = picture.rows[i];
+    const std::string label = label_of(picture, strip);
     const float top = rect.top + static_cast<float>(i) * height;
     const auto newest = std::ranges::find_if(strip.longest.rbegin(), strip.longest.rend(),
                                              [](const std::optional<SpanEvent>& event) { return event.has_value(); });
-    ui.mark(fmt::format("rank {}", strip.rank), {rect.left, top, rect.right, top + height},
+    ui.mark(label, {rect.left, top, rect.right, top + height},
             newest != strip.longest.rend() ? picture.name(**newest) : "");
     if (i % static_cast<std::size_t>(every) != 0) continue;
-    const std::string label = fmt::format("rank {}", strip.rank);
-    const float width = ui.text_width(label, Face::kSmall);
+    const float width = std::min(gutter, ui.text_width(label, Face::kSmall));
     ui.text_at(rect.left - width - ui.px(6), top + std::max(0.F, (height - line) / 2), label,
                {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
   }
@@ -169,12 +192,15 @@ void LivePane::strips(Ui& ui, const Rect& rect, const LivePicture& picture) {
 void LivePane::tell(Ui& ui, const Rect& rect, const LivePicture& picture, const WatchedRun* now) {
   const ImVec2 at = ImGui::GetIO().MousePos;
   const auto row = static_cast<std::size_t>(std::clamp((at.y - rect.top) / rect.height(), 0.F, 0.999F) *
-                                            static_cast<float>(picture.ranks.size()));
-  const LiveStrip& strip = picture.ranks[row];
+                                            static_cast<float>(picture.rows.size()));
+  const LiveStrip& strip = picture.rows[row];
   const double ns = axis_.ns(at.x);
   const SpanEvent* event = event_at(picture, strip, ns);
   ui.tooltip([&] {
-    ui.text(fmt::format("rank {} at {}", strip.rank, duration_text(ns)), {.face = Face::kBold});
+    const bool says_rank = strip.track.empty() || strip.rank == kNoRank;
+    ui.text(fmt::format("{}{} at {}", strip.track.empty() ? fmt::format("rank {}", strip.rank) : strip.track,
+                        says_rank ? "" : fmt::format(", rank {},", strip.rank), duration_text(ns)),
+            {.face = Face::kBold});
     if (event == nullptr) {
       ui.text(ns > static_cast<double>(picture.until_ns - picture.first_ns) ? "nothing is recorded yet" : "nothing");
     } else {
@@ -184,7 +210,7 @@ void LivePane::tell(Ui& ui, const Rect& rect, const LivePicture& picture, const 
       ui.text(fmt::format("{}, {}, from {}", picture.name(*event), lasts,
                           duration_text(static_cast<double>(event->begin_ns - picture.first_ns))));
     }
-    if (now == nullptr) return;
+    if (now == nullptr || !strip.track.empty()) return;
     for (const WatchedRank& rank : now->ranks)
       if (rank.rank == strip.rank) ui.text("now: " + doing_text(rank), {.ink = Token::kMuted});
   });
@@ -193,13 +219,17 @@ void LivePane::tell(Ui& ui, const Rect& rect, const LivePicture& picture, const 
 Json LivePane::dump() {
   const LivePicture* picture = strips_.seen();
   if (picture == nullptr || !drawn_) return {};
-  Json ranks = Json::array();
-  for (const LiveStrip& strip : picture->ranks)
-    ranks.push_back({{"rank", strip.rank},
-                     {"busy_buckets", std::ranges::count_if(strip.strip, [](auto byte) { return (byte & 15) != 0; })}});
+  Json ranks = Json::array(), tracks = Json::array();
+  for (const LiveStrip& strip : picture->rows) {
+    Json row = {{"rank", strip.rank},
+                {"busy_buckets", std::ranges::count_if(strip.strip, [](auto byte) { return (byte & 15) != 0; })}};
+    if (!strip.track.empty()) row["track"] = strip.track;
+    (strip.track.empty() ? ranks : tracks).push_back(std::move(row));
+  }
   return {
       {"events", picture->events},    {"follow", window_.follow}, {"newest_ns", picture->until_ns - picture->first_ns},
-      {"begin_ns", axis_.begin_ns()}, {"end_ns", axis_.end_ns()}, {"ranks", std::move(ranks)}};
+      {"begin_ns", axis_.begin_ns()}, {"end_ns", axis_.end_ns()}, {"ranks", std::move(ranks)},
+      {"tracks", std::move(tracks)}};
 }
 
 }  // namespace spscope::gui

@@ -1,5 +1,5 @@
-// LivePane: the timeline of a run in progress: a strip for each rank, which follows the newest events until the user
-// stops it to look at something.
+// LivePane: the timeline of a run in progress: a strip for each rank and each device or thread that is watched, which
+// follows the newest events until the user stops it to look at something.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ class LivePane {
  private:
   void buttons(Ui& ui);
   void take_pointer(const Hit& hit);
-  void strips(Ui& ui, const Rect& rect, const LivePicture& picture);
+  void strips(Ui& ui, const Rect& rect, const LivePicture& picture, float gutter);
   void tell(Ui& ui, const Rect& rect, const LivePicture& picture, const WatchedRun* now);
   void zoom(double factor, float x);
 

@@ -8,6 +8,7 @@
 #include "backend/base/number_text.h"
 #include "backend/report/section.h"
 #include "gui/session/link.h"
+#include "gui/views/document_view.h"
 
 namespace spscope::gui {
 
@@ -22,6 +23,11 @@ void fact(Ui& ui, std::string_view name, const std::string& value) {
   ui.text(name, {.ink = Token::kMuted, .max_width = ui.px(116)});
   ImGui::SameLine(ui.px(140));
   ui.text(value, {.face = Face::kMono});
+}
+
+void draw_parts(Ui& ui, std::span<const TimePart> parts) {
+  for (const TimePart& part : parts)
+    draw_legend_part(ui, static_cast<std::size_t>(part), std::string(part_name(part)), false, &part == parts.data());
 }
 
 Row statistics_row(std::string what, const DurationStatistics& s) {

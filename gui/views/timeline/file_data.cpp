@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <memory>
-
-#include "gui/views/timeline/strip_picture.h"
+#include <span>
 
 namespace spscope::gui {
 namespace {
@@ -13,57 +12,25 @@ namespace {
 // Events that are held at once for one file: 80 bytes each.
 constexpr std::int64_t kMostEvents = 1'000'000;
 
-TimePart part_of(EventCategory category) {
-  return part_of_strip(static_cast<std::uint8_t>(static_cast<unsigned>(category) << 4));
-}
-
-std::string track_label(const Track& track) {
-  return track.device ? fmt::format("{}, {}", track.name, *track.device) : track.name;
-}
-
-void add_ranks(const StoreReader& reader, FileTimes& times) {
-  std::vector<int> nodes;
-  for (const StrategyRecord& strategy : reader.strategies())
-    if (strategy.rank_map.size() > nodes.size()) nodes = strategy.rank_map;
-  times.base_shift = kMaxLodShift;
-  std::map<TrackId, Track> tracks;
-  for (const Track& track : reader.events().tracks()) tracks.emplace(track.track_id, track);
-  for (const StoredPyramid& pyramid : reader.lod().rows()) {
-    times.base_shift = std::min(times.base_shift, pyramid.base_shift);
-    times.coarsest_base = std::max(times.coarsest_base, pyramid.base_shift);
-    FileRank rank{.rank = pyramid.rank.value_or(kNoRank), .track = pyramid.track};
-    const bool follows = rank.track && !times.ranks.empty() && pyramid.rank && times.ranks.back().rank == rank.rank;
-    rank.owner = follows ? times.ranks.back().owner : times.ranks.size();
-    rank.label = rank.track ? track_label(tracks[*rank.track]) : fmt::format("rank {}", rank.rank);
-    // Of a program that was observed, no row says the rank.
-    const bool headed = follows && !times.ranks[rank.owner].track;
-    if (rank.track && pyramid.rank && !headed) rank.label = fmt::format("rank {}, {}", rank.rank, rank.label);
-    if (pyramid.rank && static_cast<std::size_t>(rank.rank) < nodes.size())
-      rank.node = nodes[static_cast<std::size_t>(rank.rank)];
-    // Two buckets hold all time there is, that before zero and that after it.
-    for (const LodBucket& bucket : reader.lod().buckets(pyramid, kMaxLodShift, -1, 1))
-      for (std::size_t c = 0; c < bucket.busy_ns.size(); ++c) {
-        const TimePart part = part_of(static_cast<EventCategory>(c));
-        (part == TimePart::kCompute    ? rank.compute_ns
-         : part == TimePart::kLatePeer ? rank.wait_ns
-         : part == TimePart::kWire     ? rank.wire_ns
-                                       : rank.other_ns) += bucket.busy_ns[c];
-      }
-    times.ranks.push_back(rank);
+// What the events of a track claim of its row, or of its rows where they overlap; of a rank those of its lanes.
+void add_rows(FileEvents& found, const FileRow& row, std::span<const TimeBox> boxes) {
+  if (row.num_subs == 1) {
+    std::vector<TimeClaim> claims;
+    claims.reserve(boxes.size());
+    for (const TimeBox& box : boxes)
+      for (const TimeClaim& claim : box.claims())
+        if (claim.begin_ns < claim.end_ns) claims.push_back(claim);
+    found.rows.push_back(settled(std::move(claims)));
+    return;
   }
-}
-
-void add_missing(const StoreReader& reader, FileTimes& times) {
-  std::map<TrackId, int> rank_of;
-  for (const Track& track : reader.events().tracks())
-    if (track.rank) rank_of[track.track_id] = *track.rank;
-  for (const LedgerRecord& row : reader.events().ledger()) {
-    if (row.sent <= row.stored) continue;
-    auto place = std::ranges::find(times.ranks, std::optional(row.track_id), &FileRank::track);
-    if (const auto rank = rank_of.find(row.track_id); place == times.ranks.end() && rank != rank_of.end())
-      place = std::ranges::find(times.ranks, rank->second, &FileRank::rank);
-    if (place != times.ranks.end()) place->missing += row.sent - row.stored;
+  SpreadSpans rows = spread(boxes, row.num_subs);
+  const auto known = static_cast<int>(found.hidden.size());
+  for (std::vector<TimeSpan>& spans : rows.rows) {
+    for (TimeSpan& span : spans)
+      if (span.hidden != 0) span.hidden += known;
+    found.rows.push_back(std::move(spans));
   }
+  for (std::vector<OpId>& hidden : rows.hidden) found.hidden.push_back(std::move(hidden));
 }
 
 void add_passes(const StoreReader& reader, FileTimes& times) {
@@ -88,10 +55,10 @@ const PassMark* FileTimes::pass_of(RunId run, std::int64_t at_ns) const {
   return found;
 }
 
-std::string FileTimes::place_of(const RankEvent& event) const {
+std::string FileTimes::place_of(const RowEvent& event) const {
   if (!event.track) return fmt::format("rank {}, lane {}", event.rank, event.lane);
-  const auto row = std::ranges::find(ranks, event.track, &FileRank::track);
-  const std::string label = row != ranks.end() ? row->label : "";
+  const auto row = std::ranges::find(rows, event.track, &FileRow::track);
+  const std::string label = row != rows.end() ? row->label : "";
   const bool says_rank = event.rank == kNoRank || label.starts_with("rank ");
   return says_rank ? label : fmt::format("{}, rank {}", label, event.rank);
 }
@@ -105,40 +72,65 @@ FileTimes load_file_times(const StoreReader& reader) {
   }
   times.zero_ns = std::ranges::min_element(runs, {}, &RunSpan::first_ns)->first_ns;
   times.end_ns = std::ranges::max_element(runs, {}, &RunSpan::last_ns)->last_ns;
-  add_ranks(reader, times);
-  if (times.ranks.empty()) times.why_none = "the file has no pyramids, from which the time of a whole file is drawn";
-  add_missing(reader, times);
+  const std::vector<StoredPyramid> strips = reader.lod().rows();
+  if (strips.empty()) times.why_none = "the file has no pyramids, from which the time of a whole file is drawn";
+  times.base_shift = kMaxLodShift;
+  for (const StoredPyramid& pyramid : strips) {
+    times.base_shift = std::min(times.base_shift, pyramid.base_shift);
+    times.coarsest_base = std::max(times.coarsest_base, pyramid.base_shift);
+  }
+  times.rows = load_file_rows(reader);
+  for (std::size_t part = 0; part < kNumTimeParts; ++part)
+    if (std::ranges::any_of(times.rows, [&](const FileRow& row) { return row.busy_ns[part] > 0; }))
+      times.parts.push_back(static_cast<TimePart>(part));
   add_passes(reader, times);
   return times;
 }
 
-FileEvents load_file_events(const StoreReader& reader, const std::vector<FileRank>& ranks, EventWindow window,
+FileEvents load_file_events(const StoreReader& reader, const std::vector<FileRow>& rows, EventWindow window,
                             std::int64_t recorded_until_ns) {
   FileEvents found;
   found.window = window;
-  auto events = reader.events().rank_events(window, kMostEvents);
+  auto events = reader.events().row_events(window, kMostEvents);
   found.too_many = !events;
   if (found.too_many) return found;
   found.events = *std::move(events);
-  std::map<std::pair<int, std::optional<TrackId>>, std::vector<TimeClaim>> claims;
+  std::map<std::pair<int, std::optional<TrackId>>, std::vector<TimeBox>> boxes;
   for (std::size_t i = 0; i < found.events.size(); ++i) {
-    const RankEvent& e = found.events[i];
+    const RowEvent& e = found.events[i];
     if (!found.names.contains(e.span.name))
       found.names.emplace(e.span.name, e.span.name == 0 ? "" : reader.events().name(e.span.name));
+    if (e.detail != 0 && !found.details.contains(e.detail))
+      found.details.emplace(e.detail, reader.events().work_detail(e.detail));
     const auto end = e.span.end_ns == kNeverEnded ? std::max(recorded_until_ns, e.span.begin_ns) : e.span.end_ns;
-    std::vector<TimeClaim>& row = claims[{e.rank, e.track}];
-    const TimePart part = part_of(event_category(e.span.flags));
-    const auto number = static_cast<OpId>(i);
-    if (e.wait_begin_ns < e.wait_end_ns) {
-      row.push_back({e.span.begin_ns, e.wait_begin_ns, number, part});
-      row.push_back({e.wait_begin_ns, e.wait_end_ns, number, TimePart::kLatePeer});
-      row.push_back({e.wait_end_ns, end, number, part});
-    } else {
-      row.push_back({e.span.begin_ns, end, number, part});
-    }
+    boxes[{e.rank, e.track}].push_back({.begin_ns = e.span.begin_ns,
+                                        .end_ns = end,
+                                        .wait_begin_ns = e.wait_begin_ns,
+                                        .wait_end_ns = e.wait_end_ns,
+                                        .op = static_cast<OpId>(i),
+                                        .part = part_of(event_category(e.span.flags))});
   }
-  for (const FileRank& rank : ranks) found.rows.push_back(settled(std::move(claims[{rank.rank, rank.track}])));
+  for (const FileRow& row : rows) {
+    const bool has_events = row.kind == FileRowKind::kLanes || row.kind == FileRowKind::kTrack;
+    if (!has_events)
+      found.rows.emplace_back();
+    else if (row.sub == 0)
+      add_rows(found, row, boxes[{row.rank, row.track}]);
+  }
   return found;
+}
+
+FileCounters load_file_counters(const StoreReader& reader, const std::vector<FileRow>& rows, std::size_t heading) {
+  FileCounters counters;
+  for (const FileRow& row : rows)
+    if (row.kind == FileRowKind::kCounter && row.heading == heading) {
+      std::vector<CounterSample> samples = reader.events().counters(*row.track);
+      // What was recovered may hold those of two shards.
+      if (!std::ranges::is_sorted(samples, {}, &CounterSample::time_ns))
+        std::ranges::stable_sort(samples, {}, &CounterSample::time_ns);
+      counters.emplace(*row.track, CounterSeries(samples));
+    }
+  return counters;
 }
 
 std::function<std::optional<std::int64_t>(RunId, std::int64_t)> group_of_events(const StoreReader& reader,

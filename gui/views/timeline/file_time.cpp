@@ -15,6 +15,7 @@ namespace {
 
 // Events are drawn once a bucket of the finest shift is wider than this, in the design's pixels.
 constexpr float kBucketOfEvents = 8;
+constexpr std::size_t kUnitsOfCounter = 2;  // how many rows a counter is as high as
 
 }  // namespace
 
@@ -64,7 +65,7 @@ void FileTime::take_bands(Session& session) {
     if (band->times && band->times->why_none.empty()) {
       extent = std::max(extent, band->times->end_ns - band->times->zero_ns);
       band->strips = {file.path, file.generation, band->times->zero_ns, band->times->end_ns, band->times->base_shift};
-      take_rows(*band);
+      take_rows(session, *band);
     }
     shown_.push_back(band.get());
   }
@@ -77,20 +78,43 @@ void FileTime::take_bands(Session& session) {
   }
 }
 
-void FileTime::take_rows(Band& band) const {
+void FileTime::take_rows(const Session& session, Band& band) const {
+  const std::vector<int>& groups = session.scope().counters;
   band.rows.clear();
-  const std::vector<FileRank>& ranks = band.times->ranks;
-  for (std::size_t i = 0; i < ranks.size(); ++i)
-    if (rows_.filter.filter().holds(ranks[i].rank, ranks[i].node)) band.rows.push_back(static_cast<int>(i));
+  const std::vector<FileRow>& rows = band.times->rows;
+  band.unfolded.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].kind == FileRowKind::kCounters && std::ranges::binary_search(groups, rows[i].group))
+      band.unfolded.insert(i);
+    const bool is_counter = rows[i].kind == FileRowKind::kCounter;
+    if (!rows_.filter.filter().holds(rows[i].rank, rows[i].node)) continue;
+    if (is_counter && !band.unfolded.contains(rows[i].heading)) continue;
+    band.rows.insert(band.rows.end(), is_counter ? kUnitsOfCounter : 1, static_cast<int>(i));
+  }
   std::ranges::stable_sort(band.rows, {}, [&](int row) {
     // Tracks stay behind the rank that they name, and those of none behind all.
-    const FileRank& rank = ranks[ranks[static_cast<std::size_t>(row)].owner];
-    const std::int64_t by = rows_.order == RowOrder::kCompute ? -rank.compute_ns
-                            : rows_.order == RowOrder::kWait  ? -rank.wait_ns
+    const FileRow& rank = rows[rows[static_cast<std::size_t>(row)].owner];
+    const std::int64_t by = rows_.order == RowOrder::kCompute ? -rank.busy(TimePart::kCompute)
+                            : rows_.order == RowOrder::kWait  ? -rank.busy(TimePart::kLatePeer)
                             : rows_.order == RowOrder::kNode  ? rank.node
                                                               : rank.rank;
     return std::tuple(rank.rank == kNoRank, !pinned_.contains({band.file, rank.rank}), by, rank.rank);
   });
+  band.row_strips.clear();
+  for (const int row : band.rows) band.row_strips.push_back(rows[static_cast<std::size_t>(row)].strip);
+}
+
+void FileTime::ask_counters(Session& session, Band& band) {
+  std::erase_if(band.counters, [&](const auto& row) { return !band.unfolded.contains(row.first); });
+  for (const std::size_t heading : band.unfolded) {
+    auto& slot = band.counters[heading];
+    if (!slot) slot = std::make_unique<QuerySlot<FileCounters>>();
+    slot->ask(session.workers(), fmt::format("{}", heading),
+              [path = band.open->path, generation = band.open->generation, heading, known = band.times](
+                  Readers& readers, const Cancelled&, QueryProgress&) {
+                return load_file_counters(readers.of(path, generation), known->rows, heading);
+              });
+  }
 }
 
 void FileTime::ask_events(Session& session, Band& band) {
@@ -101,7 +125,7 @@ void FileTime::ask_events(Session& session, Band& band) {
   band.events_slot.ask(session.workers(), fmt::format("{} {}", window.begin_ns, window.end_ns),
                        [path = band.open->path, generation = band.open->generation, window, known = band.times](
                            Readers& readers, const Cancelled&, QueryProgress&) {
-                         return load_file_events(readers.of(path, generation), known->ranks, window, known->end_ns);
+                         return load_file_events(readers.of(path, generation), known->rows, window, known->end_ns);
                        });
   const auto events = band.events_slot.share();
   const bool covers = events && !events->too_many && events->window.begin_ns <= std::max(begin, times.zero_ns) &&
@@ -132,16 +156,28 @@ FileTime::Place FileTime::selected(Session& session) {
   Band* band = band_of(s);
   if (band == nullptr || !band->events || (!s.rank && !picked_)) return {};
   const PassMark* pass = pass_of_scope(session, *band);
-  const auto is_it = [&](const RankEvent& e) {
+  const auto is_it = [&](const RowEvent& e) {
     if (picked_ && picked_->rank == s.rank.value_or(kNoRank)) return e == *picked_;
     return s.op && pass != nullptr && !e.track && e.span.op_id == *s.op && e.run == pass->run &&
            pass->begin_ns <= e.span.begin_ns && e.span.begin_ns <= pass->end_ns;
   };
   const auto& events = band->events->events;
   const int rank = s.rank.value_or(kNoRank);
-  for (auto e = std::ranges::lower_bound(events, rank, {}, &RankEvent::rank); e != events.end() && e->rank == rank; ++e)
+  for (auto e = std::ranges::lower_bound(events, rank, {}, &RowEvent::rank); e != events.end() && e->rank == rank; ++e)
     if (is_it(*e)) return {band, static_cast<int>(e - events.begin())};
   return {};
+}
+
+void FileTime::take_row(Session& session, Band& band, std::size_t row) {
+  const FileRow& of = band.times->rows[row];
+  if (of.kind != FileRowKind::kCounters) return select_rank(session, band, of.rank);
+  Scope scope = session.scope();
+  const auto at = std::ranges::lower_bound(scope.counters, of.group);
+  if (at != scope.counters.end() && *at == of.group)
+    scope.counters.erase(at);
+  else
+    scope.counters.insert(at, of.group);
+  session.set_scope(std::move(scope));
 }
 
 void FileTime::select_rank(Session& session, const Band& band, int rank) {
@@ -158,7 +194,7 @@ void FileTime::select_rank(Session& session, const Band& band, int rank) {
 }
 
 void FileTime::select_event(Session& session, const Place& place) {
-  const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+  const RowEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
   const std::vector<PassMark>& passes = place.band->times->passes;
   picked_ = event;
   Selection s = session.selection();
@@ -180,14 +216,16 @@ void FileTime::step_event(Session& session, int direction, bool same_name) {
   const Place place = selected(session);
   if (place.band == nullptr) return;
   const FileEvents& events = *place.band->events;
-  const RankEvent& now = events.events[static_cast<std::size_t>(place.event)];
+  const RowEvent& now = events.events[static_cast<std::size_t>(place.event)];
   for (const std::vector<TimeSpan>& row : events.rows) {
-    const auto at = std::ranges::find(row, place.event, &TimeSpan::op);
+    const auto at =
+        std::ranges::find_if(row, [&](const TimeSpan& span) { return span.op == place.event && span.hidden == 0; });
     if (at == row.end()) continue;
     for (auto i = at - row.begin() + direction; i >= 0 && i < std::ssize(row); i += direction) {
-      const int other = row[static_cast<std::size_t>(i)].op;
-      const RankEvent& event = events.events[static_cast<std::size_t>(other)];
-      if (other == place.event || (same_name && event.span.name != now.span.name)) continue;
+      const TimeSpan& span = row[static_cast<std::size_t>(i)];
+      const int other = span.op;
+      const RowEvent& event = events.events[static_cast<std::size_t>(other)];
+      if (other == place.event || span.hidden != 0 || (same_name && event.span.name != now.span.name)) continue;
       return select_event(session, {place.band, other});
     }
   }
@@ -197,12 +235,12 @@ void FileTime::step_rank(Session& session, int direction) {
   const Place place = selected(session);
   if (place.band == nullptr) return;
   const auto& events = place.band->events->events;
-  const RankEvent& now = events[static_cast<std::size_t>(place.event)];
+  const RowEvent& now = events[static_cast<std::size_t>(place.event)];
   int nearest = -1;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const RankEvent& e = events[i];
+    const RowEvent& e = events[i];
     if (e.rank != now.rank + direction || e.run != now.run || e.span.name != now.span.name) continue;
-    const auto distance = [&](const RankEvent& x) { return std::abs(x.span.begin_ns - now.span.begin_ns); };
+    const auto distance = [&](const RowEvent& x) { return std::abs(x.span.begin_ns - now.span.begin_ns); };
     if (nearest < 0 || distance(e) < distance(events[static_cast<std::size_t>(nearest)])) nearest = static_cast<int>(i);
   }
   if (nearest >= 0) select_event(session, {place.band, nearest});
@@ -298,6 +336,7 @@ void FileTime::draw(Ui& ui, Session& session) {
       ask_events(session, *band);
     else
       band->events_slot.forget();
+    ask_counters(session, *band);
   }
   time_.minimap(ui, [&](const Rect& rect) { draw_overview(ui, session, rect); });
   chunks_.end_frame();

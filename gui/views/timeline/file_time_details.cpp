@@ -7,6 +7,7 @@
 
 #include "backend/base/number_text.h"
 #include "backend/report/section.h"
+#include "gui/views/timeline/event_facts.h"
 #include "gui/views/timeline/facts.h"
 #include "gui/views/timeline/file_time.h"
 
@@ -30,7 +31,7 @@ void FileTime::show_pass(Session& session, const Band& band, const PassMark& pas
 }
 
 void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
-  const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+  const RowEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
   const SpanEvent& span = event.span;
   const std::int64_t zero = place.band->times->zero_ns;
   ui.text(place.band->events->name(event), {.face = Face::kBold, .wrap = true});
@@ -44,11 +45,17 @@ void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
   } else {
     fact(ui, "end", "it did not end");
   }
-  if (event.wait_begin_ns < event.wait_end_ns) fact(ui, "waited", duration(event.wait_end_ns - event.wait_begin_ns));
+  if (event.wait_begin_ns < event.wait_end_ns)
+    fact(ui, waited_words(event), duration(event.wait_end_ns - event.wait_begin_ns));
   if (span.op_id >= 0) fact(ui, "op", fmt::format("{}", span.op_id));
+  for (const EventFact& known : event_facts(event, place.band->events->detail(event)))
+    fact(ui, known.name, known.value);
   ui.space(4);
   const PassMark* pass = place.band->times->pass_of(event.run, span.begin_ns);
-  if (pass == nullptr) return ui.note("It belongs to no layer pass.");
+  if (pass == nullptr) {
+    if (!place.band->times->passes.empty()) ui.note("It belongs to no layer pass.");
+    return;
+  }
   ui.text(pass_words(*pass), {.wrap = true});
   fact(ui, "begin in it", time_text(span.begin_ns - pass->begin_ns));
   ui.space(4);
@@ -56,15 +63,16 @@ void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
 }
 
 void FileTime::rank_details(Ui& ui, const Band& band, int rank) const {
-  const auto found = std::ranges::find(band.times->ranks, rank, &FileRank::rank);
-  if (found == band.times->ranks.end() || found->track) return;
+  const auto found = std::ranges::find_if(
+      band.times->rows, [&](const FileRow& row) { return row.kind == FileRowKind::kLanes && row.rank == rank; });
+  if (found == band.times->rows.end()) return;
   ui.text(fmt::format("rank {} of {}", rank, band.open->name), {.face = Face::kBold, .wrap = true});
   ui.text("over the whole file, summed over its lanes", {.face = Face::kSmall, .ink = Token::kMuted});
   if (found->node >= 0) fact(ui, "node", fmt::format("{}", found->node));
-  fact(ui, "compute", duration(found->compute_ns));
-  fact(ui, "late peer", duration(found->wait_ns));
-  fact(ui, "wire", duration(found->wire_ns));
-  fact(ui, "other", duration(found->other_ns));
+  fact(ui, "compute", duration(found->busy(TimePart::kCompute)));
+  fact(ui, "late peer", duration(found->busy(TimePart::kLatePeer)));
+  fact(ui, "wire", duration(found->busy(TimePart::kWire)));
+  fact(ui, "other", duration(found->busy(TimePart::kOther)));
   if (found->missing > 0) fact(ui, "missing events", count_text(static_cast<double>(found->missing)));
 }
 
@@ -80,9 +88,10 @@ void FileTime::draw_details(Ui& ui, Session& session) {
   } else {
     ui.note(
         "Select a rank, an event or a layer pass. Rows are made of buckets of time: the colour is what most of a "
-        "bucket "
-        "goes to, and how strong it is, how busy it is. Zoom in to see events.");
+        "bucket goes to, and how strong it is, how busy it is. Zoom in to see events.");
     fact(ui, "bucket", duration(std::int64_t{1} << band->shift));
+    ui.space(6);
+    draw_parts(ui, band->times->parts);
   }
   if (const PassMark* pass = pass_of_scope(session, *band); pass != nullptr && selected(session).band == nullptr) {
     ui.space(6);
@@ -205,12 +214,14 @@ Json FileTime::dump(Session& session) {
       one["drawn"] = band->events ? "events" : "strips";
       one["ranks"] = Json::array();
       one["tracks"] = Json::array();
-      for (const int row : band->rows) {
-        const FileRank& rank = band->times->ranks[static_cast<std::size_t>(row)];
-        if (rank.track)
-          one["tracks"].push_back(rank.label);
-        else
-          one["ranks"].push_back(rank.rank);
+      one["counters"] = Json::array();
+      for (std::size_t i = 0; i < band->rows.size(); ++i) {
+        if (i > 0 && band->rows[i] == band->rows[i - 1]) continue;
+        const FileRow& row = band->times->rows[static_cast<std::size_t>(band->rows[i])];
+        if (row.kind == FileRowKind::kLanes) one["ranks"].push_back(row.rank);
+        if (row.kind == FileRowKind::kTrack && row.sub == 0) one["tracks"].push_back(row.label);
+        if (row.kind == FileRowKind::kCounters || row.kind == FileRowKind::kCounter)
+          one["counters"].push_back(counter_json(*band, row));
       }
       one["pieces"] = Json::array();
       for (const StripPiece& piece : band->pieces) one["pieces"].push_back(piece_json(*band, piece));
@@ -221,7 +232,7 @@ Json FileTime::dump(Session& session) {
     json["bands"].push_back(std::move(one));
   }
   if (const Place place = selected(session); place.band != nullptr) {
-    const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+    const RowEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
     Json one = Json::object();
     one["name"] = place.band->events->name(event);
     one["rank"] = event.rank;
@@ -230,6 +241,24 @@ Json FileTime::dump(Session& session) {
     one["begin_ns"] = event.span.begin_ns;
     json["selected"] = std::move(one);
   }
+  return json;
+}
+
+// A counter with what it is at the ends of the screen, or the heading of several.
+Json FileTime::counter_json(const Band& band, const FileRow& row) const {
+  Json json = {{"rank", row.rank}, {"label", row.label}};
+  if (row.kind == FileRowKind::kCounters) {
+    json["of"] = row.unit;
+    return json;
+  }
+  json["unit"] = row.unit;
+  const CounterSeries* series = series_of(band, row);
+  if (series == nullptr || series->empty()) return json;
+  json["least"] = series->least();
+  json["most"] = series->most();
+  const double zero = static_cast<double>(band.times->zero_ns);
+  for (const auto& [name, ns] : {std::pair("at_begin", time_.axis.begin_ns()), {"at_end", time_.axis.end_ns()}})
+    if (const CounterPoint* point = series->at(static_cast<std::int64_t>(ns + zero))) json[name] = point->last;
   return json;
 }
 
@@ -243,8 +272,10 @@ Json FileTime::piece_json(const Band& band, const StripPiece& piece) {
   json["first_bucket"] = first;
   json["num_buckets"] = count;
   json["rows"] = Json::array();
-  for (const int row : band.rows) {
-    const std::span<const std::uint8_t> bytes = piece.rows[static_cast<std::size_t>(row)].subspan(
+  for (const int place : band.rows) {
+    const FileRow& row = band.times->rows[static_cast<std::size_t>(place)];
+    if (row.strip < 0 || row.sub > 0) continue;
+    const std::span<const std::uint8_t> bytes = piece.rows[static_cast<std::size_t>(row.strip)].subspan(
         static_cast<std::size_t>(first - piece.first_bucket), static_cast<std::size_t>(count));
     std::array<std::int64_t, kNumTimeParts> sums{};
     std::string hex;
@@ -253,11 +284,12 @@ Json FileTime::piece_json(const Band& band, const StripPiece& piece) {
       if (band.rows.size() <= kDumpedRows) hex += fmt::format("{:02x}", byte);
     }
     Json one = Json::object();
-    const FileRank& rank = band.times->ranks[static_cast<std::size_t>(row)];
-    one["rank"] = rank.rank;
-    if (rank.track) one["track"] = rank.label;
-    one["busy"] = Json::array();
-    for (const std::int64_t sum : sums) one["busy"].push_back(sum);
+    one["rank"] = row.rank;
+    if (row.track) one["track"] = row.label;
+    one["busy"] = Json::object();
+    for (std::size_t part = 0; part < sums.size(); ++part)
+      if (part < kNumRankParts || sums[part] > 0)
+        one["busy"][std::string(part_name(static_cast<TimePart>(part)))] = sums[part];
     if (!hex.empty()) one["bytes"] = hex;
     json["rows"].push_back(std::move(one));
   }

@@ -10,6 +10,7 @@
 
 #include "backend/base/number_text.h"
 #include "gui/views/document_view.h"
+#include "gui/views/timeline/event_facts.h"
 #include "gui/views/timeline/facts.h"
 #include "gui/views/timeline/file_time.h"
 #include "gui/views/timeline/time_spans.h"
@@ -46,6 +47,16 @@ void gap_mark(Ui& ui, const Rect& row, std::int64_t missing) {
   ui.mark("gap", {x, top, x + ui.px(6), top + high}, fmt::format("{}", missing), false, ui.theme().color(Token::kWarn));
 }
 
+// What stands on a span that stands for several.
+std::string more_words(const FileEvents& events, const TimeSpan& span) {
+  return fmt::format("+{} more", events.hidden[static_cast<std::size_t>(span.hidden) - 1].size());
+}
+
+std::string target_name(const FileRow& row) {
+  if (row.kind == FileRowKind::kCounters) return row.label;
+  return row.track ? fmt::format("track {}", static_cast<std::int64_t>(*row.track)) : row.label;
+}
+
 }  // namespace
 
 void FileTime::draw_overview(Ui& ui, Session& session, const Rect& rect) {
@@ -61,10 +72,11 @@ void FileTime::draw_overview(Ui& ui, Session& session, const Rect& rect) {
     all.place(mine.left, mine.width());
     const int shift = whole_shift(file.begin_ns, file.end_ns, file.base_shift);
     const auto pieces = chunks_.pieces(session.workers(), file, shift, file.begin_ns, file.end_ns);
-    std::vector<int> rows;
-    const int ranks = static_cast<int>(band->times->ranks.size());
-    for (int i = 0; i < std::min(ranks, kOverviewRows); ++i)
-      rows.push_back(ranks <= kOverviewRows ? i : i * ranks / kOverviewRows);
+    std::vector<int> strips, rows;
+    for (const FileRow& row : band->times->rows)
+      if (row.strip >= 0 && row.sub == 0) strips.push_back(row.strip);
+    const std::size_t count = std::min<std::size_t>(strips.size(), kOverviewRows);
+    for (std::size_t i = 0; i < count; ++i) rows.push_back(strips[i * strips.size() / count]);
     band->overview.draw(ui, mine, {pieces, rows, file.begin_ns}, all);
   }
 }
@@ -87,9 +99,9 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
     if (!band.times->passes.empty())
       words += fmt::format(", {} strateg{}, {} layer passes", strategies.size(), strategies.size() == 1 ? "y" : "ies",
                            count_text(static_cast<double>(band.times->passes.size())));
-    if (const auto tracks = std::ssize(band.times->ranks) - band.times->num_ranks(); tracks > 0)
+    if (const auto tracks = band.times->num_tracks(); tracks > 0)
       words += fmt::format(", {} rows of devices, threads and programs", tracks);
-    if (band.rows.size() < band.times->ranks.size())
+    if (!rows_.filter.filter().ranges.empty())
       words += fmt::format(", {} shown", count_text(static_cast<double>(band.rows.size())));
     if (band.events_slot.error() == nullptr && band.events_slot.value() != nullptr &&
         band.events_slot.value()->too_many && !band.events)
@@ -103,6 +115,8 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
   if (const Error* error = band.times_slot.error()) draw_error(ui, "times", *error);
   if (const Error* error = chunks_.error(band.strips)) draw_error(ui, "strips", *error);
   if (const Error* error = band.events_slot.error()) draw_error(ui, "events", *error);
+  for (const auto& [heading, slot] : band.counters)
+    if (const Error* error = slot->error()) draw_error(ui, "counters", *error);
   if (!band.times || band.times->why_none.empty()) return;
   if (ui.button("show pass", "Show a layer pass", {.primary = true})) {
     Scope scope = session.scope();
@@ -235,7 +249,7 @@ void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
     // Where nothing was read yet.
     ui.fill({place.left, place.top, time_.axis.x(shown_ns(band, band.times->end_ns)), place.bottom},
             ui.color(Token::kEmpty));
-    const std::span<const int> rows(band.rows);
+    const std::span<const int> rows(band.row_strips);
     band.picture.draw(
         ui, place,
         {band.pieces, rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
@@ -247,13 +261,44 @@ void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
     drawn_spans_ += static_cast<int>(visible);
     draw_events(ui, session, band, place, first, last);
   }
+  draw_counters(ui, band, place, first, last);
   ImGui::PopClipRect();
   draw_labels(ui, session, band, {from.x, whole.top, whole.left - ui.px(4), whole.bottom});
   draw_dimmed(ui, band);
   take_hover(ui, session, band, place);
 }
 
-void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rect& gutter) {
+void FileTime::draw_label(Ui& ui, const Band& band, const FileRow& of, const Rect& row, bool selected) const {
+  const std::optional<Rgb> back = selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt;
+  // The tracks of a rank stand under its bar of colour, counters under their heading.
+  float left = row.left + ui.px(of.kind == FileRowKind::kLanes || of.rank == kNoRank ? 22 : 32);
+  if (of.kind == FileRowKind::kLanes)
+    ui.fill({row.left + ui.px(8), row.top + ui.px(2), row.left + ui.px(12), row.bottom - ui.px(2)},
+            Ui::color(rank_color(of.rank)), ui.px(2));
+  const float middle = row.top + row.height() / 2, s = ui.px(3.5F);
+  if (of.kind == FileRowKind::kCounters) {
+    const ImVec2 at(left - ui.px(8), middle);
+    if (band.unfolded.contains(of.heading))
+      ui.draw_list().AddTriangleFilled({at.x - s, at.y - s / 2}, {at.x + s, at.y - s / 2}, {at.x, at.y + s},
+                                       ui.color(Token::kMuted));
+    else
+      ui.draw_list().AddTriangleFilled({at.x - s / 2, at.y - s}, {at.x + s, at.y}, {at.x - s / 2, at.y + s},
+                                       ui.color(Token::kMuted));
+  }
+  if (of.kind == FileRowKind::kCounter) left += ui.px(10);
+  const bool pinned = of.kind == FileRowKind::kLanes && pinned_.contains({band.file, of.rank});
+  const float line = ui.line_height(Face::kSmall);
+  const CounterSeries* series = of.kind == FileRowKind::kCounter ? series_of(band, of) : nullptr;
+  const bool two_lines = series != nullptr && !series->empty() && row.height() >= 2 * line + ui.px(2);
+  const float top = two_lines ? middle - line + ui.px(1) : row.top + (row.height() - line) / 2 + ui.px(1);
+  ui.text_at(left, top, of.label + (pinned ? " (pinned)" : ""),
+             {.face = Face::kSmall, .max_width = row.right - left - ui.px(2)}, back);
+  if (two_lines)
+    ui.text_at(left, top + line, counter_range_text(of, *series),
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = row.right - left - ui.px(2)}, back);
+}
+
+void FileTime::draw_labels(Ui& ui, Session& session, Band& band, const Rect& gutter) {
   const Selection& selection = session.selection();
   const bool same_file = selection.strategy && selection.strategy->file == band.file;
   const int step = label_step(band.row_height, ui.px(kLabelHeight));
@@ -261,8 +306,8 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
   const Rect clip = ui.clip();
   // A selected row keeps its label, and those that would stand in it have none.
   const auto chosen = std::ranges::find_if(band.rows, [&](int row) {
-    const FileRank& rank = band.times->ranks[static_cast<std::size_t>(row)];
-    return same_file && !rank.track && selection.rank == rank.rank;
+    const FileRow& of = band.times->rows[static_cast<std::size_t>(row)];
+    return same_file && of.kind == FileRowKind::kLanes && selection.rank == of.rank;
   });
   const auto far_from_chosen = [&](std::size_t i) {
     const auto rows = std::abs(static_cast<std::ptrdiff_t>(i) - (chosen - band.rows.begin()));
@@ -270,39 +315,38 @@ void FileTime::draw_labels(Ui& ui, Session& session, const Band& band, const Rec
   };
   Hit hit;
   if (!each) hit = ui.target("ranks", gutter, {.kind = "area", .ring = false});
-  for (std::size_t i = 0; i < band.rows.size(); ++i) {
-    const FileRank& of = band.times->ranks[static_cast<std::size_t>(band.rows[i])];
-    const int rank = of.rank;
+  std::optional<std::size_t> clicked;
+  for (std::size_t i = 0, next = 0; i < band.rows.size(); i = next) {
+    const auto place = static_cast<std::size_t>(band.rows[i]);
+    for (next = i + 1; next < band.rows.size() && band.rows[next] == band.rows[i];) ++next;
+    const FileRow& of = band.times->rows[place];
+    const bool is_rank = of.kind == FileRowKind::kLanes;
     const Rect row{gutter.left, gutter.top + static_cast<float>(i) * band.row_height, gutter.right,
-                   gutter.top + static_cast<float>(i + 1) * band.row_height};
-    if (row.bottom < clip.top || row.top > clip.bottom) continue;
-    const bool selected = same_file && !of.track && selection.rank == rank;
+                   gutter.top + static_cast<float>(next) * band.row_height};
+    if (row.bottom < clip.top || row.top > clip.bottom || of.sub > 0) continue;
+    const bool selected = same_file && is_rank && selection.rank == of.rank;
     if (selected) ui.fill(row, ui.color(Token::kSelected));
     const std::string& label = of.label;
     if (each)
-      hit = ui.target(of.track ? fmt::format("track {}", static_cast<std::int64_t>(*of.track)) : label, row,
+      hit = ui.target(target_name(of), row,
                       {.kind = "row", .text = label, .selected = selected, .small = row.height() < ui.px(20)});
     const bool pointed = each ? hit.hovered : hit.hovered && row.holds(ImGui::GetMousePos().x, ImGui::GetMousePos().y);
-    if (pointed && !of.track) pointed_ = rank;
-    if (pointed && hit.clicked) select_rank(session, band, rank);
+    if (pointed && is_rank) pointed_ = of.rank;
+    if (pointed && hit.clicked) clicked = place;
     const std::int64_t missing = of.missing;
     const std::string lost =
         missing > 0 ? fmt::format("{} events of it are not in the file", count_text(static_cast<double>(missing))) : "";
     if (missing > 0 && row.height() >= ui.px(6)) gap_mark(ui, row, missing);
     if (pointed && (!each || missing > 0)) ui.tooltip(missing > 0 ? fmt::format("{}: {}", label, lost) : label);
-    if (!selected && (i % static_cast<std::size_t>(step) != 0 || !(step == 1 || far_from_chosen(i)))) continue;
+    const bool tall = next - i > 1 && row.height() >= ui.px(kLabelHeight);
+    if (!selected && !tall && (i % static_cast<std::size_t>(step) != 0 || !(step == 1 || far_from_chosen(i)))) continue;
     if (row.top + ui.px(kLabelHeight) > clip.bottom + ui.px(4)) continue;
-    const float high = std::max(row.height(), ui.px(kLabelHeight));
-    // The tracks of a rank stand under its bar of colour.
-    if (!of.track)
-      ui.fill({row.left + ui.px(8), row.top + ui.px(2), row.left + ui.px(12), row.top + high - ui.px(2)},
-              Ui::color(rank_color(rank)), ui.px(2));
-    const std::string pin = !of.track && pinned_.contains({band.file, rank}) ? " (pinned)" : "";
-    ui.text_at(row.left + ui.px(of.track && rank != kNoRank ? 32 : 22),
-               row.top + (high - ui.line_height(Face::kSmall)) / 2 + ui.px(1), label + pin,
-               {.face = Face::kSmall, .max_width = row.width() - ui.px(34)},
-               selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
+    draw_label(ui, band, of, {row.left, row.top, row.right, row.top + std::max(row.height(), ui.px(kLabelHeight))},
+               selected);
   }
+  if (!clicked) return;
+  take_row(session, band, *clicked);
+  ui.again();
 }
 
 void FileTime::draw_dimmed(Ui& ui, const Band& band) const {
@@ -315,8 +359,8 @@ void FileTime::draw_dimmed(Ui& ui, const Band& band) const {
     ui.mark(fmt::format("dim {} to {}", first, last - 1), rect);
   };
   const auto at = std::ranges::find_if(band.rows, [&](int row) {
-    const FileRank& rank = band.times->ranks[static_cast<std::size_t>(row)];
-    return !rank.track && rank.rank == *pointed_;
+    const FileRow& of = band.times->rows[static_cast<std::size_t>(row)];
+    return of.kind == FileRowKind::kLanes && of.rank == *pointed_;
   });
   const auto lit = static_cast<std::size_t>(at - band.rows.begin());
   cover(0, lit);
@@ -353,7 +397,8 @@ void FileTime::draw_events(Ui& ui, Session& session, const Band& band, const Rec
       const float right = std::min(place.right, std::max(left + 1, axis.x(static_cast<double>(span->end_ns) - zero)));
       const Rect rect{left, top, right - (right - left > ui.px(4) ? 1.F : 0.F), top + band.row_height - 2};
       draw_event(ui, band, session.selection(), *span, rect);
-      if (chosen.band == &band && chosen.event == span->op) ui.outline(rect, ui.color(Token::kInk), 0, ui.px(2));
+      if (chosen.band == &band && chosen.event == span->op && span->hidden == 0)
+        ui.outline(rect, ui.color(Token::kInk), 0, ui.px(2));
     }
   }
 }
@@ -361,11 +406,14 @@ void FileTime::draw_events(Ui& ui, Session& session, const Band& band, const Rec
 void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, const TimeSpan& span,
                           const Rect& rect) const {
   const auto part = static_cast<std::size_t>(span.part);
-  const RankEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
-  const std::string& name = band.events->name(event);
+  const RowEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
+  const std::string name = span.hidden == 0 ? band.events->name(event) : more_words(*band.events, span);
   draw_time(ui, rect, part, (event.span.flags & kEventModelled) != 0 && rect.height() >= ui.px(8));
   // Not where something else takes over meanwhile.
   if (event.span.end_ns == kNeverEnded && span.end_ns >= band.times->end_ns) tear(ui, rect);
+  // Several: a second edge below the first.
+  if (span.hidden != 0 && rect.height() >= ui.px(8))
+    ui.fill({rect.left, rect.bottom - ui.px(3), rect.right, rect.bottom - ui.px(2)}, ui.color(Token::kSurface));
   if (!selection.name.empty() && name == selection.name && !selection.op)
     ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
   if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {
@@ -381,7 +429,7 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
           ui.theme().color(part_edge_token(part)));
 }
 
-void FileTime::take_hover(Ui& ui, Session& session, const Band& band, const Rect& place) {
+void FileTime::take_hover(Ui& ui, Session& session, Band& band, const Rect& place) {
   const ImVec2 mouse = ImGui::GetMousePos();
   if (!place.holds(mouse.x, mouse.y) || !ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem)) return;
   const auto at = static_cast<std::size_t>(std::max(0.F, (mouse.y - band.top) / band.row_height));
@@ -390,9 +438,17 @@ void FileTime::take_hover(Ui& ui, Session& session, const Band& band, const Rect
   const double now = time_.axis.ns(mouse.x) + static_cast<double>(band.times->zero_ns);
   const bool clicked = ImGui::IsMouseReleased(ImGuiMouseButton_Left) && !time_.measuring() &&
                        ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0;
+  const FileRow& of = band.times->rows[row];
+  if (of.kind == FileRowKind::kCounter) return counter_tip(ui, band, of, now);
+  if (of.kind == FileRowKind::kCounters) {
+    ui.tooltip(of.unit);
+    if (!clicked) return;
+    take_row(session, band, row);
+    return ui.again();
+  }
   if (!band.events) {
-    if (clicked) select_rank(session, band, band.times->ranks[row].rank);
-    ui.tooltip(fmt::format("{} at {}", band.times->ranks[row].label,
+    if (clicked) select_rank(session, band, of.rank);
+    ui.tooltip(fmt::format("{} at {}", band.times->rows[row - static_cast<std::size_t>(of.sub)].label,
                            moment(static_cast<std::int64_t>(time_.axis.ns(mouse.x)))));
     return;
   }
@@ -400,12 +456,13 @@ void FileTime::take_hover(Ui& ui, Session& session, const Band& band, const Rect
   const auto over =
       std::ranges::lower_bound(spans, now, {}, [](const TimeSpan& s) { return static_cast<double>(s.end_ns); });
   if (over == spans.end() || static_cast<double>(over->begin_ns) > now + time_.axis.ns_per_pixel()) return;
+  if (over->hidden != 0) return hidden_tip(ui, band, band.events->hidden[static_cast<std::size_t>(over->hidden) - 1]);
   hovered_ = Place{&band, over->op};
   if (clicked) select_event(session, *hovered_);
 }
 
 void FileTime::event_tip(Ui& ui, const Place& place) const {
-  const RankEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
+  const RowEvent& event = place.band->events->events[static_cast<std::size_t>(place.event)];
   const SpanEvent& span = event.span;
   const std::int64_t zero = place.band->times->zero_ns;
   const auto line = [&](const std::string& words) { ui.text(words, {.max_width = ui.px(460)}); };
@@ -414,10 +471,30 @@ void FileTime::event_tip(Ui& ui, const Place& place) const {
     const std::string length = span.end_ns == kNeverEnded ? "did not end" : duration(span.end_ns - span.begin_ns);
     line(fmt::format("{}, {} from {}", place.band->times->place_of(event), length, moment(span.begin_ns - zero)));
     if (event.wait_begin_ns < event.wait_end_ns)
-      line(fmt::format("waited {} from {}", duration(event.wait_end_ns - event.wait_begin_ns),
+      line(fmt::format("{} {} from {}", waited_words(event), duration(event.wait_end_ns - event.wait_begin_ns),
                        moment(event.wait_begin_ns - zero)));
     if (span.op_id >= 0) line(fmt::format("op {}", span.op_id));
+    std::string facts;
+    for (const EventFact& known : event_facts(event, place.band->events->detail(event)))
+      facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", known.name, known.value);
+    if (!facts.empty()) ui.text(facts, {.max_width = ui.px(460), .wrap = true});
     if (const PassMark* pass = place.band->times->pass_of(event.run, span.begin_ns)) line(pass_words(*pass));
+  });
+}
+
+void FileTime::hidden_tip(Ui& ui, const Band& band, const std::vector<OpId>& hidden) const {
+  constexpr std::size_t kMostNamed = 8;
+  ui.tooltip([&] {
+    ui.text(fmt::format("{} events at once, which have no row of their own", hidden.size()), {.face = Face::kBold});
+    for (std::size_t i = 0; i < std::min(hidden.size(), kMostNamed); ++i) {
+      const RowEvent& event = band.events->events[static_cast<std::size_t>(hidden[i])];
+      const std::string length =
+          event.span.end_ns == kNeverEnded ? "did not end" : duration(event.span.end_ns - event.span.begin_ns);
+      ui.text(fmt::format("{}, {} from {}", band.events->name(event), length,
+                          moment(event.span.begin_ns - band.times->zero_ns)),
+              {.max_width = ui.px(460)});
+    }
+    if (hidden.size() > kMostNamed) ui.text(fmt::format("and {} more", hidden.size() - kMostNamed));
   });
 }
 

@@ -22,7 +22,7 @@ int whole_shift(std::int64_t begin_ns, std::int64_t end_ns, int least) {
 
 std::size_t StripChunk::bytes() const {
   std::size_t sum = sizeof(StripChunk);
-  for (const RankStrip& rank : ranks) sum += sizeof(RankStrip) + rank.strip.size();
+  for (const RowStrip& rank : ranks) sum += sizeof(RowStrip) + rank.strip.size();
   return sum;
 }
 
@@ -52,7 +52,7 @@ std::shared_ptr<const StripChunk> StripChunks::take(Workers& workers, const Stri
                                                                                  QueryProgress&) {
                     const std::int64_t first = chunk << kChunkShift;
                     const auto& lod = readers.of(path, generation).lod();
-                    return StripChunk{shift, first, lod.rank_strips(shift, first, first + (1 << kChunkShift))};
+                    return StripChunk{shift, first, lod.row_strips(shift, first, first + (1 << kChunkShift))};
                   });
   if (const Error* fault = asked->slot.error()) {
     failed_.emplace(std::pair(file.path, file.generation), *fault);
@@ -84,7 +84,7 @@ std::vector<StripPiece> StripChunks::pieces(Workers& workers, const StripFile& f
                      .first_bucket = found->first_bucket,
                      .begin_ns = std::max(begin_ns, lod_begin_ns(chunk, slot)),
                      .end_ns = std::min(end_ns, lod_begin_ns(chunk + 1, slot))};
-    for (const RankStrip& rank : found->ranks) piece.rows.emplace_back(rank.strip);
+    for (const RowStrip& rank : found->ranks) piece.rows.emplace_back(rank.strip);
     piece.held = std::move(found);
     pieces.push_back(std::move(piece));
   }

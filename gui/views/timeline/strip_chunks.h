@@ -28,7 +28,7 @@ int whole_shift(std::int64_t begin_ns, std::int64_t end_ns, int least);
 struct StripChunk {
   int shift = 0;
   std::int64_t first_bucket = 0;
-  std::vector<RankStrip> ranks;
+  std::vector<RowStrip> ranks;
   std::size_t bytes() const;
 };
 

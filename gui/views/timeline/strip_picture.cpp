@@ -19,15 +19,10 @@ constexpr float kRowWithGap = 7;
 // A column is known when pieces cover this share of it: less is a rounding of its borders.
 constexpr float kKnown = 0.01F;
 
-constexpr std::array<TimePart, 16> kPartOfCategory = [] {
+// By the number in a byte, which may be that of a later program.
+const std::array<TimePart, 16> kPartOfCategory = [] {
   std::array<TimePart, 16> parts{};
-  parts.fill(TimePart::kOther);
-  for (const EventCategory c : {EventCategory::kAttend, EventCategory::kLocal, EventCategory::kRearrange,
-                                EventCategory::kKernel, EventCategory::kMemset})
-    parts[static_cast<std::size_t>(c)] = TimePart::kCompute;
-  for (const EventCategory c : {EventCategory::kTransfer, EventCategory::kBarrier, EventCategory::kCopy})
-    parts[static_cast<std::size_t>(c)] = TimePart::kWire;
-  parts[static_cast<std::size_t>(EventCategory::kLatePeer)] = TimePart::kLatePeer;
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = part_of(static_cast<EventCategory>(i));
   return parts;
 }();
 
@@ -89,6 +84,7 @@ PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<c
     if ((byte & 15) != 0 && kPartOfCategory[byte >> 4] != part) break;
     busy += static_cast<float>(byte & 15) * shares[same].weight;
   }
+  if (same == shares.size()) return {part, std::min(busy, 1.F)};
   std::array<float, kNumTimeParts> sums{};
   sums[static_cast<std::size_t>(part)] = busy;
   for (; same < shares.size(); ++same) {
@@ -163,10 +159,12 @@ void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const
   const int columns = std::max(1, static_cast<int>(std::lround(rect.width())));
   if (scene.rows.empty() || rect.height() <= 0) return;
   fold_strips(scene, axis.begin_ns(), axis.end_ns(), columns, pixels_);
-  draw(ui, rect, static_cast<int>(scene.rows.size()));
+  paint(ui, rect, static_cast<int>(scene.rows.size()), scene.rows);
 }
 
-void StripPicture::draw(Ui& ui, const Rect& rect, int rows) {
+void StripPicture::draw(Ui& ui, const Rect& rect, int rows) { paint(ui, rect, rows, {}); }
+
+void StripPicture::paint(Ui& ui, const Rect& rect, int rows, std::span<const int> same) {
   const StripPixels& pixels = pixels_;
   const std::size_t columns = pixels.covered.size();
   const Palette palette = make_palette(ui.theme());
@@ -192,6 +190,8 @@ void StripPicture::draw(Ui& ui, const Rect& rect, int rows) {
   end_opaque(list);
   const float height = rect.height() / static_cast<float>(rows);
   for (int row = 1; row <= rows && height >= ui.px(kRowWithGap); ++row) {
+    const auto next = static_cast<std::size_t>(row);
+    if (next < same.size() && same[next] == same[next - 1]) continue;
     const float foot = rect.top + static_cast<float>(row) * height;
     ui.fill({rect.left, foot - 1, rect.right, foot + 1}, ui.color(Token::kSurface));
   }

@@ -28,7 +28,7 @@ struct StripPiece {
 
 struct StripScene {
   std::span<const StripPiece> pieces;  // their ranges do not overlap
-  std::span<const int> rows;           // of the pieces, in order from the top
+  std::span<const int> rows;           // of the pieces, in order from the top; the same twice: a row twice as high
   std::int64_t zero_ns = 0;            // of the clock of the buckets: where the axis has its 0
 };
 
@@ -54,6 +54,8 @@ class StripPicture {
   StripPixels& pixels() { return pixels_; }
 
  private:
+  void paint(Ui& ui, const Rect& rect, int rows, std::span<const int> same);
+
   Texture texture_;
   StripPixels pixels_;
   std::vector<std::uint32_t> texels_;

@@ -1,14 +1,36 @@
-// What a moment of a rank goes to, as the parts of a makespan (backend/analysis/rank_times.h), and a pixel made of
-// them.
+// What a moment of a row goes to: of a rank, as the parts of a makespan (backend/analysis/rank_times.h), or what a
+// device and the calls of its programs did; and a pixel made of them.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
+#include "backend/record/events.h"
+#include "gui/ui/theme.h"
 
 namespace spscope::gui {
 
-// Compute, late peer, wire. What is none of them is kOther.
-enum class TimePart : std::uint8_t { kCompute = 0, kLatePeer = 1, kWire = 2, kOther = 3 };
-inline constexpr int kNumTimeParts = 4;
+// Compute, late peer, wire; what is none of them and of no category of devices is kOther. The first four have the
+// places that parts of a makespan have in charts of reports.
+enum class TimePart : std::uint8_t {
+  kCompute = 0,
+  kLatePeer = 1,
+  kWire = 2,
+  kOther = 3,
+  kKernel = 4,
+  kCopy = 5,
+  kMemset = 6,
+  kSynchronize = 7,
+  kApi = 8,
+  kOverhead = 9,
+  kAnnotation = 10
+};
+inline constexpr int kNumRankParts = 4, kNumTimeParts = 11;
+
+// Of a category that this program does not know: kOther.
+TimePart part_of(EventCategory category);
+// "late peer", "kernel"
+std::string_view part_name(TimePart part);
 
 // A row as pixels: of each column, the part with most time in it and the share of the column that is busy.
 struct PixelCell {

@@ -249,5 +249,78 @@ TEST(ForeignCounters, OfTwoDevicesOfAProcessHaveTwoNames) {
   EXPECT_TRUE(values.contains({3, "power_w (gpu 1)"}));
 }
 
+// Two processes with the same correlation numbers, and threads that serve all ranks of theirs: an arrow leads from each
+// call to what it asked for, of its own process, and to nothing where no call is known.
+TEST(ForeignWork, IsExportedWithWhatAskedForIt) {
+  const TemporaryFolder folder;
+  testing::write_head(folder / "a.head.db", {{0, {}}});
+  const Track tracks[] = {
+      {.rank = 0, .kind = TrackKind::kHostThread, .name = "calls", .process = "a"},
+      {.rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 7", .process = "a", .device = "GPU 0"},
+      {.kind = TrackKind::kHostThread, .name = "calls", .process = "b"},
+      {.rank = 1, .kind = TrackKind::kDeviceStream, .name = "stream 7", .process = "b", .device = "GPU 0"}};
+  const auto work = [](EventCategory category, std::int64_t begin_ns, std::uint32_t correlation, WorkDetailId detail) {
+    return WorkEvent{{.begin_ns = begin_ns, .end_ns = begin_ns + 50, .name = 1, .flags = event_flags(category)},
+                     category == EventCategory::kCopy ? 4096 : 0,
+                     correlation,
+                     detail};
+  };
+  {
+    testing::RankShard shard(folder / "a.rank-trace.db", -1);
+    shard.add_string(1, "work");
+    shard.add_detail(
+        1, {.grid = {8, 2, 1}, .block = {128, 1, 1}, .registers_per_thread = 40, .dynamic_shared_bytes = 512});
+    for (std::int64_t i = 0; i < std::ssize(tracks); ++i) {
+      Track track = tracks[i];
+      track.track_id = TrackId{i + 1};
+      shard.add_track(track);
+      const bool is_call = track.kind == TrackKind::kHostThread;
+      const std::int64_t later = is_call ? 0 : 1'000;
+      std::vector<WorkEvent> events;
+      for (std::uint32_t n = 1; n <= 3; ++n)
+        events.push_back(work(is_call  ? EventCategory::kApi
+                              : n == 2 ? EventCategory::kCopy
+                                       : EventCategory::kKernel,
+                              later + 100 * n + 10 * i, n, is_call || n == 2 ? 0 : 1));
+      if (!is_call) events.push_back(work(EventCategory::kKernel, 5'000, 99, 0));
+      if (!is_call) events.push_back(work(EventCategory::kMemset, 6'000, 0, 0));
+      shard.add_events(kNoRun, track.track_id, events, 10);
+    }
+    shard.commit();
+  }
+  OutputFile out(folder / "out.db", false);
+  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-trace.db"}, {});
+  export_store(folder / "out.db", find_export_format("chrome"), folder / "trace.json", false);
+  const nlohmann::json trace = nlohmann::json::parse(testing::read_file(folder / "trace.json"));
+  std::map<int, std::map<std::string, nlohmann::json>> arrows;
+  std::map<std::pair<int, int>, nlohmann::json> slices;  // by track and correlation
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.value("cat", "") == "launch")
+      arrows[event.at("id").get<int>()][event.at("ph").get<std::string>()] = event;
+    if (event.at("ph") == "X" && event.at("args").contains("correlation"))
+      slices[{event.at("tid").get<int>(), event.at("args").at("correlation").get<int>()}] = event;
+  }
+  EXPECT_EQ(arrows.size(), 6u);
+  for (const auto& [id, ends] : arrows) {
+    ASSERT_EQ(ends.size(), 2u) << id;
+    const nlohmann::json &from = ends.at("s"), &to = ends.at("f");
+    const int correlation = to.at("args").at("correlation").get<int>();
+    EXPECT_EQ(from.at("tid").get<int>(), to.at("tid").get<int>() - 1);  // the calls of its process
+    for (const auto* end : {&from, &to}) {
+      const nlohmann::json& around = slices.at({end->at("tid").get<int>(), correlation});
+      EXPECT_EQ(end->at("ts"), around.at("ts"));
+      EXPECT_EQ(end->at("pid"), around.at("pid"));
+    }
+  }
+  const nlohmann::json kernel = slices.at({2, 1}).at("args"), copy = slices.at({4, 2}).at("args");
+  EXPECT_EQ(kernel.at("grid"), nlohmann::json({8, 2, 1}));
+  EXPECT_EQ(kernel.at("block"), nlohmann::json({128, 1, 1}));
+  EXPECT_EQ(kernel.at("registers_per_thread"), 40);
+  EXPECT_EQ(kernel.at("shared_bytes"), 512);
+  EXPECT_FALSE(kernel.contains("bytes"));
+  EXPECT_EQ(copy.at("bytes"), 4096);
+  EXPECT_FALSE(copy.contains("grid"));
+}
+
 }  // namespace
 }  // namespace spscope

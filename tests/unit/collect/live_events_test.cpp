@@ -237,7 +237,7 @@ TEST_F(LiveEventsOfRun, EveryLongReadLooksAtTheToken) {
       [&] { store.query("SELECT sum(count) FROM event_stats"); },
       [&] { store.lod().buckets(pyramid, pyramid.base_shift, 0, 100); },
       [&] { store.lod().buckets(pyramid, pyramid.base_shift + 8, 0, 100); },
-      [&] { store.lod().rank_strips(pyramid.base_shift + 3, 0, 100); },
+      [&] { store.lod().row_strips(pyramid.base_shift + 3, 0, 100); },
       [&] { store.timeline(run_, 0); },
   };
   for (std::size_t i = 0; i < reads.size(); ++i) {

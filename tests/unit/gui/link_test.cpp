@@ -36,6 +36,8 @@ Link random_link(Rng& rng) {
   link.scope.step = perhaps(rng);
   link.scope.repeat = perhaps(rng);
   link.scope.whole_file = rng.below(2) == 0;
+  for (int group = 0; group < 4; ++group)
+    if (rng.below(3) == 0) link.scope.counters.push_back(group);
   if (rng.below(2) == 0)
     link.scope.what_if =
         WhatIf{{static_cast<int>(rng.below(3)), random_text(rng, 6, false)}, static_cast<TimeEditKind>(rng.below(6))};
@@ -101,6 +103,7 @@ TEST(Link, ErrorsSayWhichPartIsWrongAndWhatItMayBe) {
       {"#timeline?whatif=evenly_spread",
        {"whatif=evenly_spread", "a strategy, a comma and one of none, evenly_spread"}},
       {"#timeline?whatif=ring,slower", {"whatif=ring,slower", "faster_links"}},
+      {"#timeline?counters=0,power", {"counters=0,power", "numbers of groups of counters such as 0,1"}},
       {"#timeline?colour=red", {"colour", "not known"}},
       {"#timeline?layer", {"layer=", "whole number"}}};
   for (const auto& [text, words] : kCases) {

@@ -18,8 +18,8 @@ class LiveStripsOfRun : public testing::TwoRanks {
   const LiveTrack& track(int rank) const { return *live_.tracks().at(static_cast<std::size_t>(rank)); }
   // Each bucket of a picture is that of brute force over the same events.
   void expect_brute_force(const LivePicture& picture) const {
-    ASSERT_EQ(picture.ranks.size(), 2U);
-    for (const LiveStrip& strip : picture.ranks) {
+    ASSERT_EQ(picture.rows.size(), 2U);
+    for (const LiveStrip& strip : picture.rows) {
       const std::int64_t end = picture.first_bucket + std::ssize(strip.strip);
       const std::vector<LodBucket> buckets =
           testing::brute_force(track(strip.rank).spans, picture.shift, picture.first_bucket, end, picture.until_ns);
@@ -42,15 +42,15 @@ TEST_F(LiveStripsOfRun, AllThereIs) {
   EXPECT_EQ(picture.events, 15'000);
   EXPECT_EQ(picture.first_ns, std::min(track(0).spans.front().begin_ns, track(1).spans.front().begin_ns));
   EXPECT_EQ(picture.until_ns, live_.recorded_until_ns());
-  EXPECT_LE(picture.ranks.at(0).strip.size(), 200U);
-  EXPECT_GT(picture.ranks.at(0).strip.size(), 90U);  // with half the shift they would be too many
+  EXPECT_LE(picture.rows.at(0).strip.size(), 200U);
+  EXPECT_GT(picture.rows.at(0).strip.size(), 90U);  // with half the shift they would be too many
   expect_brute_force(picture);
 }
 
 TEST_F(LiveStripsOfRun, AWindowThatFollowsEndsAtTheNewestEvent) {
   const auto all = static_cast<double>(live_.recorded_until_ns() - live_picture(live_, {}).first_ns);
   const LivePicture picture = live_picture(live_, {.follow = true, .span_ns = all / 50, .columns = 300});
-  const std::int64_t end = picture.first_bucket + std::ssize(picture.ranks.at(0).strip);
+  const std::int64_t end = picture.first_bucket + std::ssize(picture.rows.at(0).strip);
   EXPECT_EQ(lod_bucket(picture.until_ns - 1, picture.shift), end - 1);
   EXPECT_LT(static_cast<double>(std::int64_t{1} << picture.shift), all / 50 / 140);  // much closer than all
   expect_brute_force(picture);
@@ -86,8 +86,8 @@ TEST_F(LiveStripsOfRun, ALongRunIsHeldInPart) {
     EXPECT_EQ(found.events, wanted.events);
     EXPECT_EQ(found.first_ns, wanted.first_ns);
     EXPECT_EQ(found.until_ns, wanted.until_ns);
-    ASSERT_EQ(found.ranks.size(), wanted.ranks.size());
-    for (std::size_t r = 0; r < found.ranks.size(); ++r) EXPECT_EQ(found.ranks[r].strip, wanted.ranks[r].strip);
+    ASSERT_EQ(found.rows.size(), wanted.rows.size());
+    for (std::size_t r = 0; r < found.rows.size(); ++r) EXPECT_EQ(found.rows[r].strip, wanted.rows[r].strip);
   };
   const LiveWindow all{.columns = 200};
   expect_same(live_picture(few, all), live_picture(live_, all));
@@ -99,7 +99,7 @@ TEST_F(LiveStripsOfRun, ALongRunIsHeldInPart) {
   const LiveWindow old{.follow = false, .begin_ns = length / 4, .span_ns = length / 50, .columns = 500};
   const auto busy = [&](const LiveEvents& events) {
     double sum = 0;
-    for (const LiveStrip& strip : live_picture(events, old).ranks)
+    for (const LiveStrip& strip : live_picture(events, old).rows)
       for (const std::uint8_t byte : strip.strip) sum += byte & 15;
     return sum;
   };
@@ -107,10 +107,35 @@ TEST_F(LiveStripsOfRun, ALongRunIsHeldInPart) {
   EXPECT_NEAR(busy(few) / busy(live_), 1, 0.25);
 }
 
+// Streams stand behind the lanes of their rank, and a program of which only those are seen has rows, too.
+TEST_F(LiveStripsOfRun, WhatCollectorsSeeHasRows) {
+  write_streams();
+  std::vector<std::string> all = shards();
+  all.insert(all.end(), {stream_of(0), stream_of(1)});
+  EXPECT_EQ(live_.poll(all), 4'000);
+  const LivePicture picture = live_picture(live_, {});
+  EXPECT_EQ(picture.events, 19'000);
+  std::vector<std::pair<int, std::string>> rows;
+  for (const LiveStrip& strip : picture.rows) rows.emplace_back(strip.rank, strip.track);
+  EXPECT_EQ(rows, (std::vector<std::pair<int, std::string>>{{0, ""}, {0, "stream 7"}, {1, ""}, {1, "stream 7"}}));
+  EXPECT_NE(picture.categories & 1U << static_cast<int>(EventCategory::kKernel), 0U);
+
+  LiveEvents observed;
+  EXPECT_EQ(observed.poll(std::vector<std::string>{folder_ / "a.head.db", stream_of(0), stream_of(1)}), 4'000);
+  const LivePicture alone = live_picture(observed, {});
+  EXPECT_EQ(alone.events, 4'000);
+  ASSERT_EQ(alone.rows.size(), 2U);
+  EXPECT_EQ(alone.categories, 1U << static_cast<int>(EventCategory::kKernel));
+  for (const LiveStrip& strip : alone.rows) {
+    EXPECT_EQ(strip.track, "stream 7");
+    for (const std::optional<SpanEvent>& event : strip.longest) EXPECT_TRUE(!event || alone.name(*event) == "gemm");
+  }
+}
+
 TEST(LivePicture, OfNoEventsIsEmpty) {
   const LivePicture picture = live_picture(LiveEvents(), {});
   EXPECT_EQ(picture.events, 0);
-  EXPECT_TRUE(picture.ranks.empty());
+  EXPECT_TRUE(picture.rows.empty());
 }
 
 TEST(LivePicture, NamesLiveAsLongAsThePicture) {

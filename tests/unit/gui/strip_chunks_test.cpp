@@ -112,7 +112,7 @@ TEST_F(ChunksOfFile, ArePiecesOfTheStripsOfTheFile) {
         EXPECT_GE(piece.shift, shift);
         ASSERT_EQ(piece.rows.size(), 2u);
         const auto wanted =
-            store.lod().rank_strips(piece.shift, piece.first_bucket, piece.first_bucket + std::ssize(piece.rows[0]));
+            store.lod().row_strips(piece.shift, piece.first_bucket, piece.first_bucket + std::ssize(piece.rows[0]));
         for (std::size_t rank = 0; rank < 2; ++rank)
           ASSERT_TRUE(std::ranges::equal(piece.rows[rank], wanted[rank].strip));
         EXPECT_GE(lod_begin_ns(piece.first_bucket + std::ssize(piece.rows[0]), piece.shift), piece.end_ns);

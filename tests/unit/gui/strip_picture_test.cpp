@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "backend/base/rng.h"
@@ -26,6 +27,11 @@ TEST(StripPicture, PartsOfCategoriesAreThoseOfTheReport) {
   EXPECT_EQ(part_of(EventCategory::kBarrier), TimePart::kWire);
   EXPECT_EQ(part_of(EventCategory::kLatePeer), TimePart::kLatePeer);
   EXPECT_EQ(part_of(EventCategory::kOther), TimePart::kOther);
+  std::set<TimePart> of_devices;
+  for (int c = static_cast<int>(EventCategory::kKernel); c < kNumEventCategories; ++c)
+    of_devices.insert(part_of(static_cast<EventCategory>(c)));
+  EXPECT_EQ(of_devices.size(), 7u);  // each its own, and none of those of ranks
+  EXPECT_GT(*of_devices.begin(), TimePart::kOther);
   EXPECT_EQ(part_of_strip(0xf1), TimePart::kOther);  // a category of a later program
 }
 

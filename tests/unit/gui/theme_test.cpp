@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -28,6 +30,9 @@ const char* kTokenNames[] = {
 #include "gui/ui/theme.def"
 #undef TOKEN
 };
+
+constexpr Token kWork[] = {Token::kKernel, Token::kCopy,     Token::kMemset,    Token::kSynchronize,
+                           Token::kApi,    Token::kOverhead, Token::kAnnotation};
 
 void expect_contrast(Token ink, Token back, double least) {
   for (const Appearance a : {Appearance::kLight, Appearance::kDark})
@@ -63,11 +68,56 @@ TEST(Theme, TextCanBeReadOnAllSurfacesItStandsOn) {
   expect_contrast(Token::kOnCompute, Token::kCompute, 4.5);
   expect_contrast(Token::kOnLate, Token::kLate, 4.5);
   expect_contrast(Token::kOnOther, Token::kOther, 4.5);
+  for (const Token work : kWork) expect_contrast(Token::kOnDevice, work, 4.5);
 }
 
 TEST(Theme, MarksStandOutFromTheSurface) {
   for (const Token mark : {Token::kCompute, Token::kWire, Token::kEdge, Token::kAccent, Token::kRedundant})
     expect_contrast(mark, Token::kSurface, 3);
+  for (const Token work : kWork) expect_contrast(work, Token::kSurface, 3);
+}
+
+// Differences in Oklab (Ottosson 2020) as people without red or green cones see colours (Machado et al. 2009).
+TEST(Theme, WhatDevicesDoIsToldApartWithoutRedOrGreenCones) {
+  using Matrix = std::array<std::array<double, 3>, 3>;
+  constexpr Matrix kAll = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+  constexpr Matrix kNoRed = {
+      {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}};
+  constexpr Matrix kNoGreen = {
+      {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}};
+  const auto times = [](const Matrix& m, const std::array<double, 3>& v) {
+    std::array<double, 3> out{};
+    for (std::size_t i = 0; i < 3; ++i) out[i] = m[i][0] * v[0] + m[i][1] * v[1] + m[i][2] * v[2];
+    return out;
+  };
+  const auto seen = [&](Rgb color, const Matrix& cones) {
+    std::array<double, 3> v{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double c = ((color >> (16 - 8 * i)) & 255) / 255.0;
+      v[i] = c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+    }
+    v = times(cones, v);
+    for (double& c : v) c = std::clamp(c, 0.0, 1.0);
+    constexpr Matrix kLms = {{{0.4122214708, 0.5363325363, 0.0514459929},
+                              {0.2119034982, 0.6806995451, 0.1073969566},
+                              {0.0883024619, 0.2817188376, 0.6299787005}}};
+    constexpr Matrix kLab = {{{0.2104542553, 0.7936177850, -0.0040720468},
+                              {1.9779984951, -2.4285922050, 0.4505937099},
+                              {0.0259040371, 0.7827717662, -0.8086757660}}};
+    v = times(kLms, v);
+    for (double& c : v) c = std::cbrt(c);
+    return times(kLab, v);
+  };
+  for (const Appearance a : {Appearance::kLight, Appearance::kDark})
+    for (const Matrix* cones : {&kAll, &kNoRed, &kNoGreen})
+      for (const Token one : kWork)
+        for (const Token other : kWork) {
+          if (one == other) continue;
+          const auto x = seen(token_color(one, a), *cones), y = seen(token_color(other, a), *cones);
+          EXPECT_GT(std::hypot(x[0] - y[0], x[1] - y[1], x[2] - y[2]), 0.1)
+              << kTokenNames[static_cast<int>(one)] << " beside " << kTokenNames[static_cast<int>(other)]
+              << (a == Appearance::kDark ? ", dark" : ", light");
+        }
 }
 
 TEST(Theme, RanksHaveEightColoursAndDensityGrowsLighter) {

@@ -21,8 +21,8 @@ using testing::brute_force_strip;
 using testing::MergedFile;
 using testing::RankShard;
 
-// A rank with three lanes: a dense one, a sparse one, and one whose events overlap; and a device stream of it, the last
-// track.
+// A rank with three lanes: a dense one, a sparse one, and one whose events overlap; a device stream of it; and last the
+// operations of a communicator, which overlap too.
 std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
   const RunId run = testing::write_head(folder / "a.head.db", {{0, {.raw_zero_ns = 100, .offset_ns = -5'000}}});
   Rng rng(seed);
@@ -40,6 +40,10 @@ std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
     }
     shard.add_track({.track_id = TrackId{4}, .rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
     shard.add_events(kNoRun, TrackId{4}, testing::random_events(rng, {.count = 900, .largest_bits = 11}), 200);
+    shard.add_track(
+        {.track_id = TrackId{5}, .rank = 0, .overlapping = true, .kind = TrackKind::kForeign, .name = "NCCL"});
+    shard.add_events(kNoRun, TrackId{5},
+                     testing::random_events(rng, {.count = 700, .largest_bits = 13, .overlapping = true}), 300);
     shard.commit();
   }
   OutputFile out(folder / "out.db", false);
@@ -66,16 +70,17 @@ TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
     const TemporaryFolder folder;
     const std::string path = merged_file(folder, seed);
     MergedFile file(path);
-    std::vector<SpanEvent> tracks[4], lanes;
+    std::vector<SpanEvent> tracks[5], lanes;
     for (int lane = 0; lane < 3; ++lane) {
       tracks[lane] = file.events(0, lane);
       lanes.insert(lanes.end(), tracks[lane].begin(), tracks[lane].end());
     }
     tracks[3] = file.events_of("s.name = 'stream 7'");
-    ASSERT_FALSE(tracks[3].empty());
+    tracks[4] = file.events_of("s.name = 'NCCL'");
+    ASSERT_EQ(std::ssize(tracks[4]), 700);
     const std::int64_t until_ns = std::stoll(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"));
     const LodReader reader(file.db);
-    ASSERT_EQ(reader.pyramids().size(), 4u);  // none of the overlapping track
+    ASSERT_EQ(reader.pyramids().size(), 5u);  // none of the overlapping track of a lane
     Rng rng(seed + 10);
     for (const StoredPyramid& pyramid : reader.pyramids()) {
       const std::int64_t track = pyramid.track ? static_cast<std::int64_t>(*pyramid.track) : 0;
@@ -156,7 +161,7 @@ TEST(LodReader, WaitsOfTransfersAndStripsOfAllRanksEqualBruteForce) {
   }
   ASSERT_EQ(base_shift.size(), 2u);
   for (int shift = 0; shift < 24; ++shift) {
-    const std::vector<RankStrip> strips = reader.rank_strips(shift, -7, 50);
+    const std::vector<RowStrip> strips = reader.row_strips(shift, -7, 50);
     ASSERT_EQ(strips.size(), 2u);
     for (std::size_t rank = 0; rank < 2; ++rank) {
       EXPECT_EQ(strips[rank].rank, static_cast<int>(rank));
@@ -174,16 +179,21 @@ TEST(LodReader, WaitsOfTransfersAndStripsOfAllRanksEqualBruteForce) {
 TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
   const TemporaryFolder folder;
   const StoreReader store(file_with_transfers(folder, 9));
-  std::vector<RankEvent> all;
+  std::vector<RowEvent> all;
   std::int64_t first_ns = kNeverEnded, last_ns = 0;
   for (const Track& track : store.events().tracks()) {
     const std::vector<CollectiveEvent> transfers = store.events().collectives(RunId{1}, track.track_id);
     for (const SpanEvent& span : store.events().spans(track.track_id)) {
-      RankEvent event{.span = span, .run = RunId{1}, .rank = *track.rank, .lane = *track.lane};
+      RowEvent event{
+          .span = span, .run = RunId{1}, .rank = *track.rank, .lane = *track.lane, .kind = RecordKind::kSpan};
       for (const CollectiveEvent& t : transfers) {
         if (t.span != span) continue;
         event.wait_begin_ns = lod_event(t).wait_begin_ns;
         event.wait_end_ns = lod_event(t).wait_end_ns;
+        event.kind = RecordKind::kCollective;
+        event.bytes = t.bytes;
+        event.sequence = t.sequence;
+        event.peer = t.peer;
       }
       all.push_back(event);
       first_ns = std::min(first_ns, span.begin_ns);
@@ -191,8 +201,8 @@ TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
     }
   }
   EXPECT_EQ(store.events().run_spans(), (std::vector<RunSpan>{{RunId{1}, first_ns, last_ns}}));
-  const auto in_order = [](std::vector<RankEvent> events) {
-    std::ranges::sort(events, {}, [](const RankEvent& e) {
+  const auto in_order = [](std::vector<RowEvent> events) {
+    std::ranges::sort(events, {}, [](const RowEvent& e) {
       return std::tuple(e.rank, e.span.begin_ns, e.lane, e.slot, e.span.op_id, e.span.end_ns, e.span.name, e.span.flags,
                         e.wait_end_ns);
     });
@@ -202,15 +212,15 @@ TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
   for (int i = 0; i < 20; ++i) {
     const std::int64_t begin = first_ns + rng.below(last_ns - first_ns);
     const EventWindow window{begin, begin + 1 + rng.below(last_ns - begin + 1)};
-    std::vector<RankEvent> wanted = all;
-    std::erase_if(wanted, [&](const RankEvent& e) { return !window.holds(e.span); });
-    const auto found = store.events().rank_events(window, std::ssize(wanted));
+    std::vector<RowEvent> wanted = all;
+    std::erase_if(wanted, [&](const RowEvent& e) { return !window.holds(e.span); });
+    const auto found = store.events().row_events(window, std::ssize(wanted));
     ASSERT_TRUE(found);
     EXPECT_TRUE(
-        std::ranges::is_sorted(*found, {}, [](const RankEvent& e) { return std::pair(e.rank, e.span.begin_ns); }));
+        std::ranges::is_sorted(*found, {}, [](const RowEvent& e) { return std::pair(e.rank, e.span.begin_ns); }));
     ASSERT_EQ(in_order(*found), in_order(wanted));
     if (!wanted.empty()) {
-      ASSERT_FALSE(store.events().rank_events(window, std::ssize(wanted) - 1));
+      ASSERT_FALSE(store.events().row_events(window, std::ssize(wanted) - 1));
     }
   }
 }
