@@ -407,7 +407,8 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
                           const Rect& rect) const {
   const auto part = static_cast<std::size_t>(span.part);
   const RowEvent& event = band.events->events[static_cast<std::size_t>(span.op)];
-  const std::string name = span.hidden == 0 ? band.events->name(event) : more_words(*band.events, span);
+  const std::string more = span.hidden != 0 ? more_words(*band.events, span) : "";
+  const std::string& name = span.hidden != 0 ? more : band.events->name(event);
   draw_time(ui, rect, part, (event.span.flags & kEventModelled) != 0 && rect.height() >= ui.px(8));
   // Not where something else takes over meanwhile.
   if (event.span.end_ns == kNeverEnded && span.end_ns >= band.times->end_ns) tear(ui, rect);

@@ -300,19 +300,28 @@ TEST(ForeignWork, IsExportedWithWhatAskedForIt) {
     if (event.at("ph") == "X" && event.at("args").contains("correlation"))
       slices[{event.at("tid").get<int>(), event.at("args").at("correlation").get<int>()}] = event;
   }
+  std::map<int, Track> stored;
+  for (const Track& track : StoreReader(folder / "out.db").events().tracks())
+    stored[static_cast<int>(track.track_id)] = track;
+  std::map<std::string, int> stream_of;  // by process
+  for (const auto& [id, track] : stored)
+    if (track.kind == TrackKind::kDeviceStream) stream_of[*track.process] = id;
   EXPECT_EQ(arrows.size(), 6u);
   for (const auto& [id, ends] : arrows) {
     ASSERT_EQ(ends.size(), 2u) << id;
     const nlohmann::json &from = ends.at("s"), &to = ends.at("f");
-    const int correlation = to.at("args").at("correlation").get<int>();
-    EXPECT_EQ(from.at("tid").get<int>(), to.at("tid").get<int>() - 1);  // the calls of its process
+    const Track &caller = stored.at(from.at("tid").get<int>()), &stream = stored.at(to.at("tid").get<int>());
+    EXPECT_EQ(caller.kind, TrackKind::kHostThread);
+    EXPECT_EQ(stream.kind, TrackKind::kDeviceStream);
+    EXPECT_EQ(caller.process, stream.process);
     for (const auto* end : {&from, &to}) {
-      const nlohmann::json& around = slices.at({end->at("tid").get<int>(), correlation});
+      const nlohmann::json& around = slices.at({end->at("tid").get<int>(), to.at("args").at("correlation").get<int>()});
       EXPECT_EQ(end->at("ts"), around.at("ts"));
       EXPECT_EQ(end->at("pid"), around.at("pid"));
     }
   }
-  const nlohmann::json kernel = slices.at({2, 1}).at("args"), copy = slices.at({4, 2}).at("args");
+  const nlohmann::json kernel = slices.at({stream_of.at("a"), 1}).at("args");
+  const nlohmann::json copy = slices.at({stream_of.at("b"), 2}).at("args");
   EXPECT_EQ(kernel.at("grid"), nlohmann::json({8, 2, 1}));
   EXPECT_EQ(kernel.at("block"), nlohmann::json({128, 1, 1}));
   EXPECT_EQ(kernel.at("registers_per_thread"), 40);
