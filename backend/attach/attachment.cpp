@@ -69,6 +69,10 @@ void Attachment::finish() {
   while (reader_.drain() || (!reader_.is_empty() && now_ns() - begin_ns < kMostNs))
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   reader_.drain();  // counts of what was dropped
+  collectors_ = reader_.collectors();
+  shard_.write([&](StoreWriter& store) {
+    for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
+  });
   shard_.finish();
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/attach/attach.h"
 #include "backend/attach/attach_socket.h"
@@ -24,12 +25,15 @@ class Attachment {
   // Brings over the rest and completes the shard. REQUIRES: the process has ended, or what it does from now on is not
   // wanted.
   void finish();
+  // What its collectors took. REQUIRES: finish() was called.
+  const std::vector<CollectorRecord>& collectors() const { return collectors_; }
 
  private:
   const std::unique_ptr<AttachedProcess> process_;
   const std::function<void(const std::string&)> on_note_;
   ShardWriter shard_;
   SharedTraceReader reader_;
+  std::vector<CollectorRecord> collectors_;
 };
 
 }  // namespace spscope

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "backend/attach/attach.h"
 #include "backend/collect/shard_writer.h"
+#include "backend/record/rank_records.h"
 #include "collectors/collector.h"
 
 namespace spscope {
@@ -14,8 +16,8 @@ class HostCounters {
  public:
   // Starts reading, with a shard of its own. Where that cannot be, it says why and does nothing.
   HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup);
-  // Ends reading and completes the shard.
-  void finish();
+  // Ends reading and completes the shard. What the collector took; none: it did not collect.
+  std::optional<CollectorRecord> finish();
 
  private:
   const std::function<void(const std::string&)> on_note_;
