@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <set>
 
 #include "backend/attach/attach_socket.h"
@@ -52,8 +53,10 @@ class Watch {
           fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
                       "now on is not stored",
                       attached_.size()));
-    for (const std::unique_ptr<Attachment>& attachment : attached_) finish(*attachment);
+    for (std::unique_ptr<Attachment>& attachment : attached_) finish(std::move(attachment));
     attached_.clear();
+    for (std::future<std::vector<CollectorRecord>>& finishing : finishing_)
+      for (const CollectorRecord& collector : finishing.get()) add_cost(collector);
     if (!counters_) return;
     if (const std::optional<CollectorRecord> counters = counters_->finish()) add_cost(*counters);
   }
@@ -90,18 +93,19 @@ class Watch {
   void drain_all() {
     busy_ = false;
     std::size_t place = 2;  // behind program and socket
-    std::erase_if(attached_, [&](const std::unique_ptr<Attachment>& attachment) {
+    for (std::unique_ptr<Attachment>& attachment : attached_) {
       busy_ |= attachment->drain();
       const bool has_ended = place < polled_.size() && polled_[place].revents != 0;
       ++place;
-      if (has_ended) finish(*attachment);
-      return has_ended;
-    });
+      if (has_ended) finish(std::move(attachment));
+    }
+    std::erase(attached_, nullptr);
   }
 
-  void finish(Attachment& attachment) {
-    attachment.finish();
-    for (const CollectorRecord& collector : attachment.collectors()) add_cost(collector);
+  // On a thread of its own: others go on meanwhile, and their rings fill.
+  void finish(std::unique_ptr<Attachment> attachment) {
+    finishing_.push_back(
+        std::async(std::launch::async, [attachment = std::move(attachment)] { return attachment->finish(); }));
   }
 
   void add_cost(const CollectorRecord& collector) {
@@ -119,6 +123,7 @@ class Watch {
   const ClockFit clock_;
   const AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_;
+  std::vector<std::future<std::vector<CollectorRecord>>> finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   std::vector<pollfd> polled_;
   int processes_ = 0;

@@ -52,7 +52,8 @@ std::string name_of(pid_t pid) {
   return words.empty() ? fmt::format("process {}", pid) : fmt::format("{} (process {})", words, pid);
 }
 
-void answer(int connection, char what, int memory) {
+// Whether it was taken: a process waits a few seconds only.
+bool answer(int connection, char what, int memory) {
   iovec data = {.iov_base = &what, .iov_len = 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof memory)] = {};
   msghdr message = {};
@@ -67,7 +68,7 @@ void answer(int connection, char what, int memory) {
     head->cmsg_len = CMSG_LEN(sizeof memory);
     std::memcpy(CMSG_DATA(head), &memory, sizeof memory);
   }
-  static_cast<void>(::sendmsg(connection, &message, MSG_NOSIGNAL));  // one that is gone needs no answer
+  return ::sendmsg(connection, &message, MSG_NOSIGNAL) == 1;
 }
 
 // Why a process gets no memory; "" when it is to have some.
@@ -121,8 +122,11 @@ std::unique_ptr<AttachedProcess> AttachSocket::accept(std::string& refused) cons
   if (refused.empty() && mapped == MAP_FAILED)
     refused = fmt::format("no memory for process {}: {}", peer.pid, std::strerror(errno));
   std::string name = name_of(peer.pid);  // while it waits for the answer
-  answer(connection, refused.empty() ? kAttachAccepted : kAttachRefused, refused.empty() ? memory : -1);
+  const char what = refused.empty() ? kAttachAccepted : kAttachRefused;
+  if (!answer(connection, what, refused.empty() ? memory : -1) && refused.empty())
+    refused = fmt::format("process {} was answered too late, and goes on without: leave attach a core", peer.pid);
   if (memory >= 0) ::close(memory);
+  if (!refused.empty() && mapped != MAP_FAILED) ::munmap(mapped, sizeof(SharedTrace));
   if (refused.empty())
     return std::make_unique<AttachedProcess>(connection, peer.pid, std::move(name), request.rank,
                                              static_cast<SharedTrace*>(mapped));

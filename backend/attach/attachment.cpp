@@ -61,19 +61,22 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, con
     });
 }
 
-void Attachment::finish() {
-  // The rings of the shard empty themselves, so that this comes to an end; a process that still writes must not keep it
-  // from that.
-  constexpr std::int64_t kMostNs = 2'000'000'000;
-  const std::int64_t begin_ns = now_ns();
-  while (reader_.drain() || (!reader_.is_empty() && now_ns() - begin_ns < kMostNs))
+std::vector<CollectorRecord> Attachment::finish() {
+  // The rings of the shard empty themselves, unless the disk has failed.
+  constexpr std::int64_t kMostNs = 2'000'000'000;  // without progress
+  reader_.seal();
+  for (std::int64_t progress_ns = now_ns(); reader_.drain() || !reader_.is_empty();) {
+    if (reader_.records() != records_) progress_ns = now_ns();
+    records_ = reader_.records();
+    if (now_ns() - progress_ns > kMostNs) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  reader_.drain();  // counts of what was dropped
-  collectors_ = reader_.collectors();
+  }
+  std::vector<CollectorRecord> collectors = reader_.collectors();
   shard_.write([&](StoreWriter& store) {
-    for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
+    for (const CollectorRecord& collector : collectors) store.add_collector(collector);
   });
   shard_.finish();
+  return collectors;
 }
 
 }  // namespace spscope

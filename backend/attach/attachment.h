@@ -22,18 +22,16 @@ class Attachment {
   int connection() const { return process_->connection(); }
   // Brings over what is there; says whether that was anything.
   bool drain() { return reader_.drain(); }
-  // Brings over the rest and completes the shard. REQUIRES: the process has ended, or what it does from now on is not
-  // wanted.
-  void finish();
-  // What its collectors took. REQUIRES: finish() was called.
-  const std::vector<CollectorRecord>& collectors() const { return collectors_; }
+  // Brings over what was left until now, and completes the shard: whatever the process does from now on is not stored.
+  // What its collectors took.
+  std::vector<CollectorRecord> finish();
 
  private:
   const std::unique_ptr<AttachedProcess> process_;
   const std::function<void(const std::string&)> on_note_;
   ShardWriter shard_;
   SharedTraceReader reader_;
-  std::vector<CollectorRecord> collectors_;
+  std::int64_t records_ = 0;  // that were brought over when it was last looked
 };
 
 }  // namespace spscope

@@ -15,7 +15,11 @@ constexpr std::string_view kName = "nvml";
 }  // namespace
 
 HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup)
-    : on_note_(setup.on_note) {
+    : on_note_(setup.on_note),
+      started_(
+          std::async(std::launch::async, [this, &collection, clock, &setup] { start(collection, clock, setup); })) {}
+
+void HostCounters::start(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup) {
   const auto row = std::ranges::find(collectors(), kName, &CollectorRow::name);
   std::optional<std::string> why = row->cannot_collect();
   if (!why) {
@@ -33,6 +37,7 @@ HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clo
 }
 
 std::optional<CollectorRecord> HostCounters::finish() {
+  started_.wait();
   if (collector_ == nullptr) return std::nullopt;
   std::vector<std::string> notes;
   if (const std::optional<Error> failed = failure_of([&] { collector_->stop(); })) notes.emplace_back(failed->what());

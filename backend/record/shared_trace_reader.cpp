@@ -51,8 +51,7 @@ SharedTraceReader::SharedTraceReader(SharedTrace& memory, SharedTraceOwner owner
 // The log is read after the ends of the rings: then it holds all that the records before these ends refer to.
 bool SharedTraceReader::drain() {
   pushed_.clear();
-  for (std::size_t place = 0; place < tracks_.size(); ++place)
-    pushed_.push_back(memory_.tracks[place].ring.pushed.load(std::memory_order_acquire));
+  for (std::size_t place = 0; place < tracks_.size(); ++place) pushed_.push_back(pushed(place));
   bool any = read_log();
   for (std::size_t place = 0; place < pushed_.size(); ++place) {
     any |= read_ring(tracks_[place], pushed_[place]);
@@ -62,12 +61,27 @@ bool SharedTraceReader::drain() {
 }
 
 bool SharedTraceReader::is_empty() const {
-  if (!log_is_broken_ && memory_.log_end.load(std::memory_order_acquire) != log_read_) return false;
+  if (!log_is_broken_ && log_end() != log_read_) return false;
   for (std::size_t place = 0; place < tracks_.size(); ++place)
-    if (!tracks_[place].is_broken &&
-        memory_.tracks[place].ring.pushed.load(std::memory_order_acquire) != tracks_[place].taken)
-      return false;
+    if (!tracks_[place].is_broken && pushed(place) != tracks_[place].taken) return false;
   return true;
+}
+
+// Rings before the log, as in drain().
+void SharedTraceReader::seal() {
+  Ends ends;
+  for (const SharedTrace::TrackCounters& track : memory_.tracks)
+    ends.pushed.push_back(track.ring.pushed.load(std::memory_order_acquire));
+  ends.log = memory_.log_end.load(std::memory_order_acquire);
+  sealed_ = std::move(ends);
+}
+
+std::uint64_t SharedTraceReader::pushed(std::size_t place) const {
+  return sealed_ ? sealed_->pushed[place] : memory_.tracks[place].ring.pushed.load(std::memory_order_acquire);
+}
+
+std::uint64_t SharedTraceReader::log_end() const {
+  return sealed_ ? sealed_->log : memory_.log_end.load(std::memory_order_acquire);
 }
 
 void SharedTraceReader::give_up(const std::string& why) {
@@ -84,7 +98,7 @@ bool SharedTraceReader::read_log() {
                     owner_.process));
   }
   if (log_is_broken_) return false;
-  const std::uint64_t end = memory_.log_end.load(std::memory_order_acquire);
+  const std::uint64_t end = log_end();
   const bool any = end != log_read_;
   if (end > SharedTrace::kLogBytes || end < log_read_ || end % 8 != 0) {
     log_is_broken_ = true;
@@ -157,10 +171,10 @@ std::vector<CollectorRecord> SharedTraceReader::collectors() const {
                               {possible(cost.thread_ns), possible(cost.callback_ns), possible(cost.memory_bytes),
                                possible(cost.records), possible(cost.dropped)},
                               collectors_[number].notes};
-    if (!has_ended)
+    if (!has_ended && record.cost != CollectorCost())
       add_line(record.notes,
-               fmt::format("{}: the process ended before the collector did: what it took is as of up to a "
-                           "second before",
+               fmt::format("{}: the process ended before the collector did: what had not been handed over by then is "
+                           "missing and counted nowhere, and what it took is as of up to a second before",
                            record.name));
     records.push_back(std::move(record));
   }

@@ -34,9 +34,12 @@ class SharedTraceReader {
   bool drain();
   // Whether nothing is left to be brought over.
   bool is_empty() const;
+  // What is published from now on is not brought over, so that a program that goes on keeps nobody waiting.
+  void seal();
   std::int64_t records() const { return records_; }  // that were brought over
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
-  // What each collector took, as the program said last, with its notes; and a note where that was before its end.
+  // What each collector took, as the program said last, with its notes. Where a collector did not come to its end, that
+  // is one of them.
   std::vector<CollectorRecord> collectors() const;
 
  private:
@@ -56,11 +59,19 @@ class SharedTraceReader {
   // False when the record makes no sense on the track.
   bool translate(const Source& source, RingRecord& record) const;
   void give_up(const std::string& why);
+  // How much was published, up to the seal.
+  std::uint64_t pushed(std::size_t place) const;
+  std::uint64_t log_end() const;
 
   SharedTrace& memory_;
   const SharedTraceOwner owner_;
   TraceSink& sink_;
   const std::function<void(const std::string&)> on_note_;
+  struct Ends {
+    std::vector<std::uint64_t> pushed = {};
+    std::uint64_t log = 0;
+  };
+  std::optional<Ends> sealed_;
   std::size_t log_read_ = 0;
   bool log_is_broken_ = false;
   std::uint64_t log_refused_ = 0;

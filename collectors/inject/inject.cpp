@@ -103,9 +103,9 @@ thread_local bool begins = false;  // in this thread, which may come here again:
 bool is_child = false;             // of the fork of a process that collects
 
 void begin_here() {
+  const SignalsBlocked blocked;  // a signal must not end the wait for an answer, either
   std::optional<Connection> connection = Connection::open();
   if (!connection) return;
-  const SignalsBlocked blocked;
   injected = std::make_unique<Injected>(*connection).release();
   ::pthread_atfork(nullptr, nullptr, [] {
     if (!is_child) injected->leave_to_parent();

@@ -172,7 +172,7 @@ bool nccl_is_mapped() {
 
 // Whether NCCL's setting names the library or program that this code is in.
 bool names_us(const std::string& plugin) {
-  if (plugin == "STATIC_PLUGIN") return true;
+  if (plugin == "STATIC_PLUGIN") return dlsym(RTLD_DEFAULT, "ncclProfiler_v6") != nullptr;
   Dl_info info{};
   std::error_code error;
   return dladdr(reinterpret_cast<const void*>(&watch), &info) != 0 && info.dli_fname != nullptr &&

@@ -122,6 +122,8 @@ class AttachTest(Attached):
             self.out.unlink()
 
     def test_what_lives_on_is_not_waited_for(self):
+        """Not even while it goes on publishing."""
+        self.environment["SPSCOPE_SCRIPT"] = "threads=2 every_us=20"
         done = self.attach("sh", "-c", "\"$@\" > /dev/null 2>&1 & sleep 0.5", "sh", PROGRAM, "init", "sleep", 4000)
         self.assertIn("1 of its processes that collect go on", done.stderr)
 

@@ -3,7 +3,7 @@
 //
 //   init        starts the driver
 //   open PATH   loads a library
-//   work N      N rounds on a GPU (device_work.h)
+//   work N      N rounds on a GPU (tests/fake_cuda/program)
 //   nccl V      a communicator of an NCCL that knows profilers up to interface V (nccl_work.h)
 //   reduce N    N all-reduces
 //   send N      N sends
@@ -25,7 +25,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/inject/device_work.h"
+#include "tests/fake_cuda/program/device_work.h"
 #include "tests/inject/nccl_work.h"
 
 namespace {
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     const auto number = [&] { return ++i < argc ? std::atoi(argv[i]) : 0; };
     if (what == "init") start_driver();
     if (what == "open" && ++i < argc) open_library(argv[i]);
-    if (what == "work") spscope::work_on_device(number());
+    if (what == "work") spscope::fake_cuda::work_on_device(number());
     if (what == "nccl") nccl = std::make_unique<spscope::NcclWork>(number());
     if (what == "reduce") nccl->reduce(number());
     if (what == "send") nccl->send(number());

@@ -89,7 +89,8 @@ TEST_F(SharedTraceTest, CostsOfCollectorsAreThoseThatWereToldLast) {
                  "python (process 7)",
                  "nccl",
                  {1, 2, 3, 4, 5},
-                 "nccl: the process ended before the collector did: what it took is as of up to a second before"}}));
+                 "nccl: the process ended before the collector did: what had not been handed over by then is missing "
+                 "and counted nowhere, and what it took is as of up to a second before"}}));
   EXPECT_EQ(notes.size(), 2u);
   memory->costs[0].records = -1;
   EXPECT_EQ(reader.collectors()[0].cost.records, 0) << "damage";
@@ -113,6 +114,21 @@ TEST_F(SharedTraceTest, CollectivesOfNcclComeOver) {
   ASSERT_EQ(kept.tracks[0].records.size(), 1u);
   EXPECT_EQ(kept.tracks[0].records[0].collective(), (CollectiveEvent{record.span, 100, 150, 200, -1, 4000, 0, 6}));
   EXPECT_EQ(kept.tracks[0].unreadable, 1);
+}
+
+TEST_F(SharedTraceTest, WhatComesAfterTheSealIsLeft) {
+  EventRing& ring = program.ring(stream(1), 256);
+  ring.push(kernel(1, program.name("before")));
+  reader.seal();
+  ring.push(kernel(20, program.name("after")));
+  program.ring(stream(2), 256).push(kernel(1, 0));
+  EXPECT_FALSE(reader.is_empty());
+  while (reader.drain()) kept.take();
+  EXPECT_TRUE(reader.is_empty());
+  ASSERT_EQ(kept.tracks.size(), 1u);
+  EXPECT_EQ(kept.tracks[0].records.size(), 1u);
+  EXPECT_EQ(kept.names, std::vector<std::string>{"before"});
+  EXPECT_TRUE(notes.empty());
 }
 
 TEST_F(SharedTraceTest, CountsWhatWasDropped) {
