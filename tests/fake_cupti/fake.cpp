@@ -88,6 +88,7 @@ void write(const void* record, std::size_t num_bytes) {
 }
 
 void complete_taken() {
+  if (!fake().taken.empty()) fake().settings.take = 0;
   for (const Buffer& buffer : std::exchange(fake().taken, {}))
     if (buffer.bytes != nullptr) fake().complete(nullptr, 0, buffer.bytes, buffer.size, 0);
 }
