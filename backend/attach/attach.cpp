@@ -51,8 +51,9 @@ class Watch {
           fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
                       "now on is not stored",
                       attached_.size()));
-    for (const std::unique_ptr<Attachment>& attachment : attached_) attachment->finish();
+    for (const std::unique_ptr<Attachment>& attachment : attached_) attachment->begin_to_finish(true);
     attached_.clear();
+    finishing_.clear();
     if (counters_) counters_->finish();
   }
 
@@ -63,7 +64,8 @@ class Watch {
     for (const std::unique_ptr<Attachment>& attachment : attached_)
       polled_.push_back({.fd = attachment->connection(), .events = POLLIN, .revents = 0});
     constexpr int kForever = -1;
-    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : attached_.empty() && !program.end() ? kForever : kNapMs);
+    const bool idle = attached_.empty() && finishing_.empty() && !program.end();
+    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : idle ? kForever : kNapMs);
   }
 
   void accept_all() {
@@ -84,24 +86,27 @@ class Watch {
     }
   }
 
-  // Those whose connection ended are complete. REQUIRES: wait_for_any() was called for the first of them.
+  // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
   void drain_all() {
     busy_ = false;
     std::size_t place = 2;  // behind program and socket
-    std::erase_if(attached_, [&](const std::unique_ptr<Attachment>& attachment) {
+    for (std::unique_ptr<Attachment>& attachment : attached_) {
       busy_ |= attachment->drain();
       const bool has_ended = place < polled_.size() && polled_[place].revents != 0;
       ++place;
-      if (has_ended) attachment->finish();
-      return has_ended;
-    });
+      if (!has_ended) continue;
+      attachment->begin_to_finish(false);
+      finishing_.push_back(std::move(attachment));
+    }
+    std::erase(attached_, nullptr);
+    std::erase_if(finishing_, [](const auto& attachment) { return attachment->is_finished(); });
   }
 
   const AttachSetup& setup_;
   const CollectingNote& collection_;
   const ClockFit clock_;
   const AttachSocket socket_;
-  std::vector<std::unique_ptr<Attachment>> attached_;
+  std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   std::vector<pollfd> polled_;
   int processes_ = 0;

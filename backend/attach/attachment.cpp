@@ -10,6 +10,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/host.h"
+#include "backend/base/result.h"
 
 namespace spscope {
 namespace {
@@ -61,14 +62,45 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, con
     });
 }
 
-void Attachment::finish() {
-  // The rings of the shard empty themselves, so that this comes to an end; a process that still writes must not keep it
-  // from that.
-  constexpr std::int64_t kMostNs = 2'000'000'000;
+Attachment::~Attachment() {
+  if (finishing_.joinable()) finishing_.join();
+}
+
+void Attachment::begin_to_finish(bool lives_on) {
+  finishing_ = std::thread([this, lives_on] {
+    if (const std::optional<Error> failed = failure_of([&] { finish(lives_on); }))
+      on_note_(fmt::format("{}: {}; {}", process_->name(), failed->what(), failed->hint()));
+    is_finished_ = true;
+  });
+}
+
+// Until nothing is left. The rings of the shard empty themselves, so that this comes to an end.
+void Attachment::drain_for(std::int64_t most_ns) {
   const std::int64_t begin_ns = now_ns();
-  while (reader_.drain() || (!reader_.is_empty() && now_ns() - begin_ns < kMostNs))
+  while ((reader_.drain() || !reader_.is_empty()) && now_ns() - begin_ns < most_ns)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   reader_.drain();  // counts of what was dropped
+}
+
+void Attachment::finish(bool lives_on) {
+  // One that lives on may publish for ever. What one left that ended takes as long as the disk needs for it.
+  constexpr std::int64_t kMostOfLivingNs = 2'000'000'000, kMostNs = 60'000'000'000;
+  drain_for(lives_on ? kMostOfLivingNs : kMostNs);
+  if (!lives_on && !reader_.is_empty())
+    on_note_(fmt::format("{} left more than could be stored in a minute: the rest is lost; give --scratch a folder on "
+                         "a faster disk",
+                         process_->name()));
+  if (!lives_on && !reader_.handed_over()) {
+    IncidentRecord incident;
+    incident.rank = process_->rank().value_or(-1);
+    incident.kind = IncidentKind::kLost;
+    incident.message = fmt::format(
+        "{} ended without handing over what its collectors, and CUPTI, still held: its last events are missing, and "
+        "nobody knows how many. It was killed, or ended by _exit(), as forked workers of Python do",
+        process_->name());
+    on_note_(incident.message);
+    shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
+  }
   shard_.finish();
 }
 

@@ -18,7 +18,7 @@ namespace spscope {
 
 struct SharedTrace {
   // Of this layout, of RingRecord, and of the numbers below.
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
   static constexpr int kMaxTracks = 1024;
   static constexpr std::size_t kLogBytes = std::size_t{32} << 20;
   static constexpr std::size_t kRecords = std::size_t{1} << 21;  // of all tracks together
@@ -53,6 +53,7 @@ struct SharedTrace {
 
   std::atomic<std::uint64_t> log_end{0};      // bytes of the log that hold entries
   std::atomic<std::uint64_t> log_refused{0};  // entries that found no room
+  std::atomic<std::uint64_t> handed_over{0};  // 1: collectors were stopped, and hold nothing back any more
   std::array<TrackCounters, kMaxTracks> tracks;
   alignas(8) std::array<std::uint8_t, kLogBytes> log;
   std::array<RingRecord, kRecords> records;

@@ -62,6 +62,8 @@ bool SharedTraceReader::is_empty() const {
   return true;
 }
 
+bool SharedTraceReader::handed_over() const { return memory_.handed_over.load(std::memory_order_acquire) != 0; }
+
 void SharedTraceReader::give_up(const std::string& why) {
   on_note_(fmt::format("what {} left in the memory that it shares with spscope is damaged: {}", owner_.process, why));
 }

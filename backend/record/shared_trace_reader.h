@@ -33,6 +33,8 @@ class SharedTraceReader {
   bool drain();
   // Whether nothing is left to be brought over.
   bool is_empty() const;
+  // Whether collectors were stopped, so that what was pushed by then is all that they had.
+  bool handed_over() const;
   std::int64_t records() const { return records_; }  // that were brought over
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
 

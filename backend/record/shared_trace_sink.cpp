@@ -119,4 +119,6 @@ void SharedTraceSink::note(std::string_view text) {
   append(SharedTrace::Entry::kNote, {}, text.substr(0, kMaxText));
 }
 
+void SharedTraceSink::set_handed_over() { memory_.handed_over.store(1, std::memory_order_release); }
+
 }  // namespace spscope

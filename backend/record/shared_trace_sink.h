@@ -30,6 +30,8 @@ class SharedTraceSink final : public TraceSink {
   void set_clock(const ClockFit& fit) override;
   // What is not collected, and why, for whoever reads.
   void note(std::string_view text);
+  // Collectors were stopped: all that they had was pushed.
+  void set_handed_over();
 
  private:
   struct Made {

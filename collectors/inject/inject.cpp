@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -46,8 +47,7 @@ class Injected {
       const std::optional<Error> failed = failure_of([&] { collectors_.push_back(row.start(sink_, process)); });
       if (failed) note(row.name, *failed);
     }
-    for (const std::unique_ptr<Collector>& collector : collectors_)
-      for (const std::string& text : collector->notes()) sink_.note(text);
+    for (const std::unique_ptr<Collector>& collector : collectors_) send_notes(*collector);
     std::thread([this] {
       connection_.wait_for_end();
       end();
@@ -61,6 +61,11 @@ class Injected {
     ended_ = true;
     for (const std::unique_ptr<Collector>& collector : collectors_)
       if (const std::optional<Error> failed = failure_of([&] { collector->stop(); })) note("stopping", *failed);
+    // What they found out since their start, as how much they lost.
+    static_cast<void>(failure_of([&] {
+      for (const std::unique_ptr<Collector>& collector : collectors_) send_notes(*collector);
+    }));
+    sink_.set_handed_over();
     connection_.close();
   }
 
@@ -68,6 +73,11 @@ class Injected {
   TraceSink& sink() { return sink_; }
 
  private:
+  // Those that were not sent yet.
+  void send_notes(const Collector& collector) {
+    for (const std::string& text : collector.notes())
+      if (sent_notes_.insert(text).second) sink_.note(text);
+  }
   void note(std::string_view what, const Error& error) {
     sink_.note(std::string(what) + ": " + error.what() + (error.hint().empty() ? "" : "; " + error.hint()));
   }
@@ -78,6 +88,7 @@ class Injected {
   std::mutex mutex_;  // of what follows
   bool ended_ = false;
   std::vector<std::unique_ptr<Collector>> collectors_;
+  std::set<std::string> sent_notes_;
 };
 
 // Never destroyed: threads of CUPTI and of the program use it until the process is gone.
@@ -86,9 +97,9 @@ std::once_flag begun;
 bool is_child = false;  // of the fork of a process that collects
 
 void begin_here() {
+  const SignalsBlocked blocked;  // one that came while it waits for an answer would end that
   std::optional<Connection> connection = Connection::open();
   if (!connection) return;
-  const SignalsBlocked blocked;
   injected = std::make_unique<Injected>(*connection).release();
   ::pthread_atfork(nullptr, nullptr, [] {
     if (!is_child) injected->leave_to_parent();

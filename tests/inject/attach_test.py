@@ -3,7 +3,9 @@ their own, and what they collect is in one file.
 
 Usage: attach_test.py SPSCOPE PROGRAM LIBRARY
 """
+import contextlib
 import csv
+import fcntl
 import io
 import os
 import shutil
@@ -12,10 +14,14 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
 SPSCOPE, PROGRAM, LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+FAKE_NVML = os.environ["FAKE_NVML"]
 TRACKS = ("SELECT track.rank, track.name, track.process, count(event.begin_ns) AS events FROM track LEFT JOIN event USING "
           "(track_id) GROUP BY track.track_id ORDER BY track.rank, track.track_id")
 
@@ -34,13 +40,15 @@ class AttachTest(unittest.TestCase):
             (self.home / folder).mkdir()
         self.out = self.home / "out.db"
         self.environment = {name: value for name, value in os.environ.items()
-                            if name not in ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "SLURM_TMPDIR",
-                                            "CUDA_INJECTION64_PATH", "LD_PRELOAD")}
+                            if name not in (*RANKS, "SLURM_TMPDIR", "CUDA_INJECTION64_PATH", "LD_PRELOAD")}
         self.environment.update(TMPDIR=str(self.home / "scratch"), SPSCOPE_SCRIPT="most=500 every_us=50",
                                 SPSCOPE_SCRIPT_COUNTS=str(self.home / "counts"))
 
     def command(self, *words):
-        return [self.home / "bin/spscope", "attach", "-o", self.out, "--", *map(str, words)]
+        """Flags of attach come before the program."""
+        flags = words[:2] if words[0] == "--acknowledge" else ()
+        return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
+                *map(str, words[len(flags):])]
 
     def attach(self, *words, code=0):
         done = subprocess.run(self.command(*words), capture_output=True, text=True, env=self.environment, timeout=60,
@@ -84,7 +92,9 @@ class AttachTest(unittest.TestCase):
         self.assertEqual(times, [{"least": "1000", "most": "1000"}])
 
     def test_collecting_notes_are_told(self):
-        self.assertIn("a note of the script", self.attach(PROGRAM, "init").stderr)
+        said = self.attach(PROGRAM, "init").stderr
+        self.assertEqual(said.count("a note of the script"), 1, said)
+        self.assertEqual(said.count("a note of its end"), 1, said)
 
     def test_another_tool_is_named(self):
         self.environment["SPSCOPE_SCRIPT"] = "fail=1"
@@ -108,9 +118,20 @@ class AttachTest(unittest.TestCase):
     def test_death_by_a_signal(self):
         for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
             self.attach(PROGRAM, "init", "sleep", 50, "raise", int(number), code=-number)
-            (incident,) = self.rows("SELECT message FROM incident")
-            self.assertIn(f"was ended by {number.name}", incident["message"])
+            first, second = self.rows("SELECT message FROM incident")
+            self.assertIn(f"was ended by {number.name}", first["message"])
+            self.assertIn("ended without handing over what its collectors", second["message"])
             self.out.unlink()
+
+    def test_what_was_held_back_is_said(self):
+        """Of a process that calls no exit handlers, and of no other."""
+        self.environment["RANK"] = "2"
+        script = "\"$@\" exit 0; \"$@\" leave 0"
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
+        incidents = self.rows("SELECT rank, kind, message FROM incident")
+        self.assertEqual([(i["rank"], i["kind"]) for i in incidents], [("2", "4")])
+        self.assertRegex(incidents[0]["message"], r"init sleep 50 leave 0 \(process \d+\) ended without handing over")
+        self.assertIn(incidents[0]["message"], done.stderr)
 
     def test_signals_reach_the_program(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGWINCH, signal.SIGUSR1):
@@ -143,16 +164,79 @@ class AttachTest(unittest.TestCase):
         self.assertEqual(stored, published)
 
     def test_ranks_of_launchers(self):
-        for name in ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID"):
-            self.environment[name] = "3"
+        """The first of them counts: a batch script of Slurm has a rank of its own."""
+        for rank, name in enumerate(reversed(RANKS)):
+            self.environment[name] = str(rank)
             self.attach(PROGRAM, "init", "sleep", 50)
-            self.assertEqual([t["rank"] for t in self.rows(TRACKS)], ["3"])
-            del self.environment[name]
+            self.assertEqual([t["rank"] for t in self.rows(TRACKS)], [str(rank)], name)
             self.out.unlink()
 
     def test_what_lives_on_is_not_waited_for(self):
-        done = self.attach("sh", "-c", "\"$@\" > /dev/null 2>&1 & sleep 0.5", "sh", PROGRAM, "init", "sleep", 4000)
+        """One of two processes ends; the other publishes for as long as it lives."""
+        self.environment["SPSCOPE_SCRIPT"] = "every_us=50"
+        self.addCleanup(self.kill_all)
+        script = "\"$@\" sleep 30000 > /dev/null 2>&1 & \"$@\" sleep 500"
+        begin = time.monotonic()
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init")
+        self.assertLess(time.monotonic() - begin, 15)
         self.assertIn("1 of its processes that collect go on", done.stderr)
+        self.assertEqual(len(self.rows(TRACKS)), 2)
+
+    def kill_all(self):
+        for pid in self.published():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def test_counters_that_start_slowly_keep_no_process_waiting(self):
+        gate = self.home / "gate"
+        self.environment.update(SPSCOPE_FAKE_NVML=f"gate={gate}", LD_LIBRARY_PATH=FAKE_NVML)
+        script = f"\"$@\"; \"$@\"; touch '{gate}'"
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
+        self.assertEqual(len(self.published()), 2, done.stderr)
+        counters = self.rows("SELECT count(*) AS tracks FROM track WHERE name = 'GPU 0 power (W)'")
+        self.assertEqual(counters, [{"tracks": "1"}])
+
+    def test_a_shard_that_is_finished_slowly_keeps_no_process_waiting(self):
+        """The pipe that commits are told to is full until the second process has begun."""
+        pipe = self.home / "told"
+        os.mkfifo(pipe)
+        told = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, told)
+        fcntl.fcntl(told, fcntl.F_SETPIPE_SZ, 4096)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(told, b"x" * 4096)
+
+        def read_once_both_began():
+            until = time.monotonic() + 30
+            while len(self.published()) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+            while not done.is_set():
+                with contextlib.suppress(BlockingIOError):
+                    os.read(told, 4096)
+                time.sleep(0.001)
+
+        done = threading.Event()
+        reader = threading.Thread(target=read_once_both_began)
+        reader.start()
+        try:
+            said = self.attach("--acknowledge", pipe, "sh", "-c", "\"$@\"; \"$@\"", "sh", PROGRAM, "init", "sleep", 200)
+        finally:
+            done.set()
+            reader.join()
+        self.assertEqual(len(self.published()), 2, said.stderr)
+        self.assertEqual(sum(int(t["events"]) for t in self.rows(TRACKS)), sum(self.published().values()))
+
+    def test_signals_do_not_keep_a_process_from_being_collected(self):
+        """attach is stopped, so that the process waits for its answer."""
+        script = "kill -STOP $PPID; (sleep 0.3; kill -CONT $PPID) & exec \"$@\""
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "alarms", "init", "sleep", 100)
+        self.assertEqual(len(self.published()), 1, done.stderr)
+
+    def test_a_process_that_was_not_answered_is_named(self):
+        script = "kill -STOP $PPID; \"$@\" & sleep 1; kill -KILL $!; wait; kill -CONT $PPID"
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 100)
+        self.assertRegex(done.stderr, r"not collected: process \d+ did not wait for the answer")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,11 @@ class ScriptedCollector final : public Collector {
       if (thread.joinable()) thread.join();
   }
   CollectorCost cost() const override { return {}; }
-  std::vector<std::string> notes() const override { return {"a note of the script"}; }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes = {"a note of the script"};
+    if (stopping_) notes.emplace_back("a note of its end");
+    return notes;
+  }
 
  private:
   void work(TraceSink& sink, const Track& track, std::atomic<std::uint64_t>& count) {
