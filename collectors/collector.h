@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/base/ids.h"
+#include "backend/record/collector_cost.h"
 #include "backend/record/trace_sink.h"
 
 namespace spscope {
@@ -25,19 +26,12 @@ struct CollectedProcess {
   std::vector<int> devices = {};            // ordinals of CUDA that it computes on; empty: all that it sees
 };
 
-// What a collector took for itself since it was started.
-struct CollectorCost {
-  std::int64_t thread_ns = 0;             // CPU time of its own threads
-  std::int64_t callback_ns = 0;           // time of the program's threads in its callbacks, where it is measured
-  std::int64_t memory_bytes = 0;          // most at once
-  std::int64_t records = 0, dropped = 0;  // records that it handed over, and that it or its source lost
-};
-
 class Collector {
  public:
   virtual ~Collector() = default;
   // Ends collecting; what came until then is handed over. Does nothing when called again. Throws Error.
   virtual void stop() = 0;
+  // By any thread, also while it collects.
   virtual CollectorCost cost() const = 0;
   // What it does not collect here, and why: "nvtx ranges: CUPTI ...".
   virtual std::vector<std::string> notes() const { return {}; }

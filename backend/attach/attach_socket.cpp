@@ -130,8 +130,8 @@ std::unique_ptr<AttachedProcess> AttachSocket::accept(std::string& refused) cons
                                              static_cast<SharedTrace*>(mapped));
   if (mapped != MAP_FAILED) ::munmap(mapped, sizeof(SharedTrace));
   if (refused.empty())
-    refused = fmt::format("{} did not wait for the answer: it has ended, or goes on by itself after 5 s without one",
-                          name);
+    refused =
+        fmt::format("{} did not wait for the answer: it has ended, or goes on by itself after 5 s without one", name);
   ::close(connection);
   return nullptr;
 }

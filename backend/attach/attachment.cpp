@@ -74,6 +74,11 @@ void Attachment::begin_to_finish(bool lives_on) {
   });
 }
 
+const std::vector<CollectorRecord>& Attachment::collectors() {
+  if (finishing_.joinable()) finishing_.join();
+  return collectors_;
+}
+
 // Until nothing is left. The rings of the shard empty themselves, so that this comes to an end.
 void Attachment::drain_for(std::int64_t most_ns) {
   const std::int64_t begin_ns = now_ns();
@@ -87,10 +92,11 @@ void Attachment::finish(bool lives_on) {
   constexpr std::int64_t kMostOfLivingNs = 2'000'000'000, kMostNs = 60'000'000'000;
   drain_for(lives_on ? kMostOfLivingNs : kMostNs);
   if (!lives_on && !reader_.is_empty())
-    on_note_(fmt::format("{} left more than could be stored in a minute: the rest is lost; give --scratch a folder on "
-                         "a faster disk",
-                         process_->name()));
-  if (!lives_on && !reader_.handed_over()) {
+    on_note_(
+        fmt::format("{} left more than could be stored in a minute: the rest is lost; give --scratch a folder on "
+                    "a faster disk",
+                    process_->name()));
+  if (!lives_on && !reader_.have_collectors_ended()) {
     IncidentRecord incident;
     incident.rank = process_->rank().value_or(-1);
     incident.kind = IncidentKind::kLost;
@@ -101,6 +107,10 @@ void Attachment::finish(bool lives_on) {
     on_note_(incident.message);
     shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
   }
+  collectors_ = reader_.collectors();
+  shard_.write([&](StoreWriter& store) {
+    for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
+  });
   shard_.finish();
 }
 

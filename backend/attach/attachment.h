@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "backend/attach/attach.h"
 #include "backend/attach/attach_socket.h"
@@ -31,6 +32,8 @@ class Attachment {
   // waiting. A process that has not ended `lives_on`, and what it does from now on is not wanted. No drain() follows.
   void begin_to_finish(bool lives_on);
   bool is_finished() const { return is_finished_; }
+  // What its collectors took; waits until it is finished. REQUIRES: begin_to_finish() was called.
+  const std::vector<CollectorRecord>& collectors();
 
  private:
   void finish(bool lives_on);
@@ -40,6 +43,7 @@ class Attachment {
   const std::function<void(const std::string&)> on_note_;  // by any thread
   ShardWriter shard_;
   SharedTraceReader reader_;
+  std::vector<CollectorRecord> collectors_;
   std::atomic<bool> is_finished_{false};
   std::thread finishing_;
 };

@@ -1,6 +1,7 @@
 #include "backend/attach/host_counters.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -32,13 +33,24 @@ void HostCounters::start(const CollectingNote& collection, const ClockFit& clock
   collector_ = std::ranges::find(collectors(), kName, &CollectorRow::name)->start(*shard_, {});
 }
 
-void HostCounters::finish() {
+std::optional<CollectorRecord> HostCounters::finish() {
   starting_.join();
-  if (collector_ != nullptr) {
-    if (const std::optional<Error> failed = failure_of([&] { collector_->stop(); })) on_note_(failed->what());
-    for (const std::string& note : collector_->notes()) on_note_(note);
+  if (collector_ == nullptr) {
+    if (shard_ != nullptr) shard_->finish();
+    return std::nullopt;
   }
-  if (shard_ != nullptr) shard_->finish();
+  std::vector<std::string> notes;
+  if (const std::optional<Error> failed = failure_of([&] { collector_->stop(); })) notes.emplace_back(failed->what());
+  for (std::string& note : collector_->notes()) notes.push_back(std::move(note));
+  for (std::string& note : notes) {
+    note = fmt::format("{}: {}", kName, note);
+    on_note_(note);
+  }
+  const CollectorRecord record = {
+      kNoRank, {}, std::string(kName), collector_->cost(), fmt::format("{}", fmt::join(notes, "\n"))};
+  shard_->write([&](StoreWriter& store) { store.add_collector(record); });
+  shard_->finish();
+  return record;
 }
 
 }  // namespace spscope

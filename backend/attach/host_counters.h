@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "backend/attach/attach.h"
 #include "backend/collect/shard_writer.h"
+#include "backend/record/rank_records.h"
 #include "collectors/collector.h"
 
 namespace spscope {
@@ -20,8 +22,8 @@ class HostCounters {
   HostCounters(const HostCounters&) = delete;
   HostCounters& operator=(const HostCounters&) = delete;
 
-  // Ends reading, once it was started, and completes the shard.
-  void finish();
+  // Ends reading, once it was started, and completes the shard. What the collector took; none: it did not collect.
+  std::optional<CollectorRecord> finish();
 
  private:
   void start(const CollectingNote& collection, const ClockFit& clock, const std::string& tool_version);

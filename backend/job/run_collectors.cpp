@@ -82,19 +82,13 @@ std::vector<std::string> RunCollectors::notes() const {
 
 std::vector<CollectorRecord> RunCollectors::records(int first_rank) const {
   std::vector<CollectorRecord> records;
-  for (const Started& one : started_) {
-    const CollectorCost cost = one.collector->cost();
-    records.push_back({first_rank, std::string(one.row->name), cost.thread_ns, cost.callback_ns, cost.memory_bytes,
-                       cost.records, cost.dropped, fmt::format("{}", fmt::join(one.notes(), "\n"))});
-  }
+  for (const Started& one : started_)
+    records.push_back({first_rank,
+                       {},
+                       std::string(one.row->name),
+                       one.collector->cost(),
+                       fmt::format("{}", fmt::join(one.notes(), "\n"))});
   return records;
-}
-
-std::string collector_text(const CollectorRecord& record) {
-  return fmt::format("{}: {} records, {} lost; {:.0f} ms of its own threads, {:.1f} MiB", record.name, record.records,
-                     record.dropped == 0 ? "none" : std::to_string(record.dropped),
-                     static_cast<double>(record.thread_ns) * 1e-6,
-                     static_cast<double>(record.memory_bytes) / (1 << 20));
 }
 
 }  // namespace spscope

@@ -42,7 +42,4 @@ class RunCollectors {
   std::vector<std::string> left_out_;
 };
 
-// "cupti: 12000 records, none lost; 31 ms of its own thread, 24.0 MiB"
-std::string collector_text(const CollectorRecord& record);
-
 }  // namespace spscope

@@ -124,7 +124,7 @@ std::vector<std::string> RunShards::collector_notes() const {
   std::vector<std::string> notes = ranks_->collectors.notes();
   if (ranks_finished_)
     for (const CollectorRecord& collector : ranks_->collectors.records(ranks_->first_rank))
-      notes.push_back(collector_text(collector));
+      notes.push_back(collector.name + ": " + cost_text(collector.cost));
   return notes;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/record/rank_records.h"
 #include "backend/record/shared_trace.h"
 #include "backend/record/trace_sink.h"
 
@@ -33,10 +34,12 @@ class SharedTraceReader {
   bool drain();
   // Whether nothing is left to be brought over.
   bool is_empty() const;
-  // Whether collectors were stopped, so that what was pushed by then is all that they had.
-  bool handed_over() const;
+  // Whether all collectors that were started have ended, so that they hold nothing back.
+  bool have_collectors_ended() const;
   std::int64_t records() const { return records_; }  // that were brought over
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
+  // What each collector took, as the program said last, with its notes; and a note where that was before its end.
+  std::vector<CollectorRecord> collectors() const;
 
  private:
   struct Source {
@@ -48,6 +51,7 @@ class SharedTraceReader {
   };
   bool read_log();
   bool read_entry(SharedTrace::Entry entry, std::span<const std::uint8_t> bytes);
+  bool add_note(std::span<const std::uint8_t> bytes);
   bool add_track(std::span<const std::uint8_t> bytes);
   bool read_ring(Source& source, std::uint64_t pushed);
   void read_counts(Source& source, std::size_t place);
@@ -65,6 +69,10 @@ class SharedTraceReader {
   std::vector<NameId> names_ = {0};  // of the sink, by those of the memory
   std::vector<WorkDetailId> details_ = {0};
   std::vector<Source> tracks_;
+  struct Named {
+    std::string name, notes;  // a line each
+  };
+  std::vector<Named> collectors_;
   std::vector<std::uint64_t> pushed_;  // scratch of drain()
   std::int64_t records_ = 0;
 };

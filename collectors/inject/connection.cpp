@@ -103,9 +103,9 @@ std::optional<Connection> Connection::open() {
   return std::nullopt;
 }
 
-void Connection::wait_for_end() const {
-  char nothing = 0;
-  while (::recv(socket_, &nothing, 1, 0) < 0 && errno == EINTR) continue;
+bool Connection::wait_for_end(int most_ms) const {
+  pollfd readable = {.fd = socket_, .events = POLLIN, .revents = 0};
+  return ::poll(&readable, 1, most_ms) > 0;  // the other side never sends: it is the end
 }
 
 void Connection::close() const { ::shutdown(socket_, SHUT_RDWR); }

@@ -19,8 +19,8 @@ class Connection {
   static std::optional<Connection> open();
 
   SharedTrace& memory() const { return *memory_; }
-  // Waits until the other side is gone or close() is called by another thread.
-  void wait_for_end() const;
+  // Waits so long at most, and says whether the other side is gone or close() was called by another thread.
+  bool wait_for_end(int most_ms) const;
   // Says that this process leaves no more.
   void close() const;
   // In the child of a fork: the memory becomes one of the child's own, so that whatever still writes there harms

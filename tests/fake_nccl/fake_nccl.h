@@ -24,8 +24,9 @@ struct Work {
 class FakeNccl {
  public:
   // `newest` is the newest interface that it knows: 3 is NCCL 2.26, 4 is 2.27, 5 is 2.28, 6 is 2.29 and later. `plugin`
-  // is NCCL_PROFILER_PLUGIN.
-  explicit FakeNccl(int newest, const std::string& plugin = "STATIC_PLUGIN");
+  // is NCCL_PROFILER_PLUGIN. It is closed with the last communicator, and loaded again for the next.
+  explicit FakeNccl(int newest, std::string plugin = "STATIC_PLUGIN");
+  ~FakeNccl();
   FakeNccl(const FakeNccl&) = delete;
   FakeNccl& operator=(const FakeNccl&) = delete;
 
@@ -50,13 +51,18 @@ class FakeNccl {
   void stop(void* handle);
 
  private:
+  void load();
+  void unload();
   bool wants(std::uint64_t bit) const { return (static_cast<std::uint64_t>(mask()) & bit) != 0; }
   template <typename Descriptor>
   void* call_start(void* context, Descriptor descriptor);
   template <typename Body>
   void fill(Body& body, const Work& work);
 
-  void* library_ = nullptr;
+  const int newest_;
+  const std::string plugin_name_;
+  int num_communicators_ = 0;
+  void* library_ = nullptr;       // null: closed; what it gave is still called, as by a thread of NCCL's that is late
   const void* plugin_ = nullptr;  // PluginV3, PluginV4 or PluginV5
   int interface_ = 0;
   int mask_ = 0;

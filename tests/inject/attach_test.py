@@ -4,63 +4,30 @@ their own, and what they collect is in one file.
 Usage: attach_test.py SPSCOPE PROGRAM LIBRARY
 """
 import contextlib
-import csv
 import fcntl
-import io
 import os
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 from pathlib import Path
 
-SPSCOPE, PROGRAM, LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
-RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+from attached import RANKS, Attached
+
+Attached.SPSCOPE, PROGRAM, Attached.LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
 FAKE_NVML = os.environ["FAKE_NVML"]
 TRACKS = ("SELECT track.rank, track.name, track.process, count(event.begin_ns) AS events FROM track LEFT JOIN event USING "
           "(track_id) GROUP BY track.track_id ORDER BY track.rank, track.track_id")
 
 
-class AttachTest(unittest.TestCase):
+class AttachTest(Attached):
     def setUp(self):
-        self.home = Path(tempfile.mkdtemp(prefix="spscope-attach-test-"))
-        self.addCleanup(shutil.rmtree, self.home)
-        # The program looks for the library beside itself.
-        (self.home / "bin").mkdir()
-        (self.home / "lib/spscope").mkdir(parents=True)
-        os.link(SPSCOPE, self.home / "bin/spscope") if os.stat(SPSCOPE).st_dev == os.stat(self.home).st_dev else \
-            shutil.copy(SPSCOPE, self.home / "bin/spscope")
-        shutil.copy(LIBRARY, self.home / "lib/spscope/libspscope_inject.so")
-        for folder in ("scratch", "counts"):
-            (self.home / folder).mkdir()
-        self.out = self.home / "out.db"
-        self.environment = {name: value for name, value in os.environ.items()
-                            if name not in (*RANKS, "SLURM_TMPDIR", "CUDA_INJECTION64_PATH", "LD_PRELOAD")}
-        self.environment.update(TMPDIR=str(self.home / "scratch"), SPSCOPE_SCRIPT="most=500 every_us=50",
-                                SPSCOPE_SCRIPT_COUNTS=str(self.home / "counts"))
-
-    def command(self, *words):
-        """Flags of attach come before the program."""
-        flags = words[:2] if words[0] == "--acknowledge" else ()
-        return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
-                *map(str, words[len(flags):])]
-
-    def attach(self, *words, code=0):
-        done = subprocess.run(self.command(*words), capture_output=True, text=True, env=self.environment, timeout=60,
-                              check=False)
-        self.assertEqual(done.returncode, code, done.stderr)
-        self.assertEqual(list((self.home / "scratch").iterdir()), [], done.stderr)
-        self.assertFalse(Path(f"{self.out}.collecting").exists())
-        return done
-
-    def rows(self, query):
-        done = subprocess.run([SPSCOPE, "sql", self.out, query, "--csv"], capture_output=True, text=True, check=True)
-        return list(csv.DictReader(io.StringIO(done.stdout)))
+        super().setUp()
+        (self.home / "counts").mkdir()
+        self.environment.update(SPSCOPE_SCRIPT="most=500 every_us=50", SPSCOPE_SCRIPT_COUNTS=str(self.home / "counts"))
 
     def published(self):
         """Events that each process had published, by its id."""
@@ -103,9 +70,10 @@ class AttachTest(unittest.TestCase):
         self.assertIn("\"Some Tool\" traces this process already; run without Some Tool", done.stderr)
 
     def test_another_injection_is_left_alone(self):
-        self.environment["CUDA_INJECTION64_PATH"] = "/of/another/tool.so"
+        self.environment.update(CUDA_INJECTION64_PATH="/of/another/tool.so", NCCL_PROFILER_PLUGIN="inspector")
         done = self.attach(PROGRAM, "init", "exit", 3, code=3)
-        self.assertIn("/of/another/tool.so", done.stderr)
+        self.assertIn("CUDA_INJECTION64_PATH is set to \"/of/another/tool.so\"", done.stderr)
+        self.assertIn("NCCL_PROFILER_PLUGIN is set to \"inspector\"", done.stderr)
         self.assertFalse(self.out.exists())
 
     def test_program_without_cuda(self):

@@ -93,11 +93,10 @@ std::unique_ptr<Collector> start_scripted(TraceSink& sink, const CollectedProces
   return std::make_unique<ScriptedCollector>(sink, process);
 }
 
-constexpr CollectorRow kRows[] = {
-    {"scripted", "kernels by a script", {}, [] { return std::optional<std::string>(); }, start_scripted}};
+constexpr InjectedCollector kRows[] = {{"scripted", start_scripted}};
 
 }  // namespace
 
-std::span<const CollectorRow> injected_collectors() { return kRows; }
+std::span<const InjectedCollector> injected_collectors() { return kRows; }
 
 }  // namespace spscope::inject

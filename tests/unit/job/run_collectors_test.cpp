@@ -83,9 +83,12 @@ TEST(RunCollectors, CostsAndNotesAreThoseOfTheCollector) {
   RunCollectors collectors = collectors_of({"auto"}, "cuda", kCan);
   collectors.stop();
   const CollectorRecord record = collectors.records(3).front();
-  EXPECT_EQ(record, (CollectorRecord{3, "best", 2'000'000, 3, 1 << 20, 5, 1,
+  EXPECT_EQ(record, (CollectorRecord{3,
+                                     "",
+                                     "best",
+                                     {2'000'000, 3, 1 << 20, 5, 1},
                                      "best: copies: not recorded\nbest: its end failed; look at it"}));
-  EXPECT_EQ(collector_text(record), "best: 5 records, 1 lost; 2 ms of its own threads, 1.0 MiB");
+  EXPECT_EQ(cost_text(record.cost), "5 records, 1 lost; 2 ms of its own threads, 1.0 MiB");
 }
 
 }  // namespace
