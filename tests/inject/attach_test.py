@@ -6,6 +6,7 @@ Usage: attach_test.py SPSCOPE PROGRAM LIBRARY
 import contextlib
 import fcntl
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -83,6 +84,24 @@ class AttachTest(Attached):
         self.assertIn("nothing was collected", done.stderr)
         self.assertFalse(self.out.exists())
 
+    def test_why_devices_were_idle(self):
+        """The recipe of the document, of a process without a rank and two of one rank, which number their calls alike."""
+        self.environment["SPSCOPE_SCRIPT"] += " calls=1"
+        self.attach("sh", "-c", "\"$@\" & RANK=0 \"$@\" & RANK=0 \"$@\" & wait", "sh", PROGRAM, "init", "sleep", 300)
+        text = (Path(__file__).parents[2] / "docs/file-format.md").read_text("utf-8")
+        recipe = re.search(r"^### 12\. .*?^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
+        idle = {(row["rank"], row["process"], row["cause"]): int(row["idle_ns"]) for row in self.rows(recipe)}
+        kernels = self.rows("SELECT e.rank, process, count(*) AS number, max(end_ns) - min(begin_ns) AS length_ns FROM "
+                            "event e JOIN track USING (track_id) WHERE category = 'kernel' GROUP BY process")
+        self.assertEqual(sorted(row["rank"] for row in kernels), ["", "0", "0"])
+        expected = {}
+        for row in kernels:
+            number, length_ns = int(row["number"]), int(row["length_ns"])
+            queued_ns = 2000 * (number - 1)  # before the first of them the device is not idle yet
+            expected[row["rank"], row["process"], "queued"] = queued_ns
+            expected[row["rank"], row["process"], "host"] = length_ns - 1000 * number - queued_ns
+        self.assertEqual(idle, expected)
+
     def test_death_by_a_signal(self):
         for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
             self.attach(PROGRAM, "init", "sleep", 50, "raise", int(number), code=-number)
@@ -94,11 +113,11 @@ class AttachTest(Attached):
     def test_what_was_held_back_is_said(self):
         """Of a process that calls no exit handlers, and of no other."""
         self.environment["RANK"] = "2"
-        script = "\"$@\" exit 0; \"$@\" leave 0"
+        script = "\"$@\" exit 0; \"$@\" quit 0"
         done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
         incidents = self.rows("SELECT rank, kind, message FROM incident")
         self.assertEqual([(i["rank"], i["kind"]) for i in incidents], [("2", "4")])
-        self.assertRegex(incidents[0]["message"], r"init sleep 50 leave 0 \(process \d+\) ended without handing over")
+        self.assertRegex(incidents[0]["message"], r"init sleep 50 quit 0 \(process \d+\) ended without handing over")
         self.assertIn(incidents[0]["message"], done.stderr)
 
     def test_signals_reach_the_program(self):

@@ -16,7 +16,7 @@
 //   raise N     sends itself a signal
 //   alarms      from now on a signal interrupts it every millisecond
 //   exit N      by exit(); at the end of the arguments it ends with 0
-//   leave N     by _exit(), as forked workers of Python do
+//   quit N      by _exit(), as forked workers of Python do
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     if (what == "raise") raise(number());
     if (what == "alarms") interrupt_often();
     if (what == "exit") std::exit(number());
-    if (what == "leave") _exit(number());
+    if (what == "quit") _exit(number());
     if (what == "exec") {
       argv[i] = argv[0];
       execv("/proc/self/exe", argv + i);
