@@ -1,8 +1,8 @@
 // A collector without a GPU, in a build of the injection library of its own: threads that push kernels one after the
-// other, each a microsecond long, as fast or slow as SPSCOPE_SCRIPT says: "threads=2 every_us=50 most=1000 fail=1". With "calls=1" each
-// was asked for by a call 2 us before it.
-// How many were published stands in the file $SPSCOPE_SCRIPT_COUNTS/PID, a number of 8 bytes for each thread, which
-// stays behind when the process is killed: each is written after the records that it counts.
+// other, each a microsecond long, as fast or slow as SPSCOPE_SCRIPT says: "threads=2 every_us=50 most=1000 fail=1".
+// With "calls=1" each was asked for by a call 2 us before it. How many were published stands in the file
+// $SPSCOPE_SCRIPT_COUNTS/PID, a number of 8 bytes for each thread, which stays behind when the process is killed: each
+// is written after the records that it counts.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
