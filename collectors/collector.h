@@ -23,7 +23,8 @@ namespace spscope {
 struct CollectedProcess {
   std::optional<int> rank = {};             // that tracks name; none: of no rank
   std::optional<std::string> process = {};  // that tracks name; none in runs of plans, where the rank says it
-  std::vector<int> devices = {};            // ordinals of CUDA that it computes on; empty: all that it sees
+  // That it computes on, each a number modulo how many CUDA lets it see, as ranks take them; empty: all of those.
+  std::vector<int> devices = {};
 };
 
 class Collector {
@@ -52,6 +53,7 @@ struct CollectorRow {
   std::optional<std::string> (*cannot_collect)() = nullptr;
   // The sink outlives the collector. Throws Error (kCannotCollect).
   std::unique_ptr<Collector> (*start)(TraceSink& sink, const CollectedProcess& process) = nullptr;
+  bool in_auto = true;  // run.collect = auto starts it where it can collect, and says where it cannot
 };
 
 // In the order of collectors.def.

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <future>
 #include <set>
 
 #include "backend/attach/attach_socket.h"
@@ -53,10 +52,9 @@ class Watch {
           fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
                       "now on is not stored",
                       attached_.size()));
-    for (std::unique_ptr<Attachment>& attachment : attached_) finish(std::move(attachment));
+    for (std::unique_ptr<Attachment>& attachment : attached_) finish(attachment, true);
     attached_.clear();
-    for (std::future<std::vector<CollectorRecord>>& finishing : finishing_)
-      for (const CollectorRecord& collector : finishing.get()) add_cost(collector);
+    add_costs_of_finished(true);
     if (!counters_) return;
     if (const std::optional<CollectorRecord> counters = counters_->finish()) add_cost(*counters);
   }
@@ -68,7 +66,8 @@ class Watch {
     for (const std::unique_ptr<Attachment>& attachment : attached_)
       polled_.push_back({.fd = attachment->connection(), .events = POLLIN, .revents = 0});
     constexpr int kForever = -1;
-    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : attached_.empty() && !program.end() ? kForever : kNapMs);
+    const bool idle = attached_.empty() && finishing_.empty() && !program.end();
+    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : idle ? kForever : kNapMs);
   }
 
   void accept_all() {
@@ -89,7 +88,7 @@ class Watch {
     }
   }
 
-  // Those whose connection ended are complete. REQUIRES: wait_for_any() was called for the first of them.
+  // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
   void drain_all() {
     busy_ = false;
     std::size_t place = 2;  // behind program and socket
@@ -97,15 +96,24 @@ class Watch {
       busy_ |= attachment->drain();
       const bool has_ended = place < polled_.size() && polled_[place].revents != 0;
       ++place;
-      if (has_ended) finish(std::move(attachment));
+      if (has_ended) finish(attachment, false);
     }
     std::erase(attached_, nullptr);
+    add_costs_of_finished(false);
   }
 
-  // On a thread of its own: others go on meanwhile, and their rings fill.
-  void finish(std::unique_ptr<Attachment> attachment) {
-    finishing_.push_back(
-        std::async(std::launch::async, [attachment = std::move(attachment)] { return attachment->finish(); }));
+  void finish(std::unique_ptr<Attachment>& attachment, bool lives_on) {
+    attachment->begin_to_finish(lives_on);
+    finishing_.push_back(std::move(attachment));
+  }
+
+  // `wait`: for all of them.
+  void add_costs_of_finished(bool wait) {
+    std::erase_if(finishing_, [&](const std::unique_ptr<Attachment>& attachment) {
+      if (!wait && !attachment->is_finished()) return false;
+      for (const CollectorRecord& collector : attachment->collectors()) add_cost(collector);
+      return true;
+    });
   }
 
   void add_cost(const CollectorRecord& collector) {
@@ -122,8 +130,7 @@ class Watch {
   const CollectingNote& collection_;
   const ClockFit clock_;
   const AttachSocket socket_;
-  std::vector<std::unique_ptr<Attachment>> attached_;
-  std::vector<std::future<std::vector<CollectorRecord>>> finishing_;
+  std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   std::vector<pollfd> polled_;
   int processes_ = 0;

@@ -22,7 +22,7 @@ struct AttachSetup {
   // none.
   std::string acknowledge;
   std::string tool_version;
-  std::function<void(const std::string&)> on_note;  // what the user should know
+  std::function<void(const std::string&)> on_note;  // what the user should know; by any thread
 };
 
 struct AttachEnd {

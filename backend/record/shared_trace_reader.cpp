@@ -84,6 +84,12 @@ std::uint64_t SharedTraceReader::log_end() const {
   return sealed_ ? sealed_->log : memory_.log_end.load(std::memory_order_acquire);
 }
 
+bool SharedTraceReader::have_collectors_ended() const {
+  return std::ranges::all_of(std::span(memory_.costs).first(collectors_.size()), [](const SharedTrace::Cost& cost) {
+    return cost.has_ended.load(std::memory_order_acquire) != 0;
+  });
+}
+
 void SharedTraceReader::give_up(const std::string& why) {
   on_note_(fmt::format("what {} left in the memory that it shares with spscope is damaged: {}", owner_.process, why));
 }

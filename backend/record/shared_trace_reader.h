@@ -36,6 +36,8 @@ class SharedTraceReader {
   bool is_empty() const;
   // What is published from now on is not brought over, so that a program that goes on keeps nobody waiting.
   void seal();
+  // Whether all collectors that were started have ended, so that they hold nothing back.
+  bool have_collectors_ended() const;
   std::int64_t records() const { return records_; }  // that were brought over
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
   // What each collector took, as the program said last, with its notes. Where a collector did not come to its end, that

@@ -8,7 +8,8 @@
 
 namespace spscope::inject {
 
-// $RANK (torchrun), $OMPI_COMM_WORLD_RANK (mpirun), $SLURM_PROCID (srun): the first that is a number from 0 on.
+// $RANK (torchrun), $OMPI_COMM_WORLD_RANK (Open MPI), $PMI_RANK (MPICH, Intel MPI), $PMIX_RANK (launchers with PMIx),
+// $SLURM_PROCID (srun): the first that is a number from 0 on.
 std::optional<int> rank_of_process();
 
 class Connection {

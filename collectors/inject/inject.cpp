@@ -104,7 +104,7 @@ thread_local bool begins = false;  // in this thread, which may come here again:
 bool is_child = false;             // of the fork of a process that collects
 
 void begin_here() {
-  const SignalsBlocked blocked;  // a signal must not end the wait for an answer, either
+  const SignalsBlocked blocked;  // one that came while it waits for an answer would end that
   std::optional<Connection> connection = Connection::open();
   if (!connection) return;
   injected = std::make_unique<Injected>(*connection).release();

@@ -170,9 +170,18 @@ bool nccl_is_mapped() {
   return found;
 }
 
+// The library or program that has this address.
+const void* module_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
 // Whether NCCL's setting names the library or program that this code is in.
 bool names_us(const std::string& plugin) {
-  if (plugin == "STATIC_PLUGIN") return dlsym(RTLD_DEFAULT, "ncclProfiler_v6") != nullptr;
+  if (plugin == "STATIC_PLUGIN") {  // what the program exports
+    const void* const exported = dlsym(RTLD_DEFAULT, "ncclProfiler_v6");
+    return exported != nullptr && module_of(exported) == module_of(reinterpret_cast<const void*>(&watch));
+  }
   Dl_info info{};
   std::error_code error;
   return dladdr(reinterpret_cast<const void*>(&watch), &info) != 0 && info.dli_fname != nullptr &&

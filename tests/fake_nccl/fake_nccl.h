@@ -1,5 +1,9 @@
-// A fake NCCL: it finds its profiler plugin as NCCL does, the newest interface first, and calls it in that interface's
-// descriptors, for the events that the plugin asked for. What is called, and in which order, is up to the test.
+// A fake NCCL. The layouts of its calls are those of collectors/nccl/interface.h, as the plugin's are, so it shows
+// nothing about whether NVIDIA's are the same: whoever changes them compares them with src/include/plugin/profiler of
+// NCCL.
+//
+// It finds its profiler plugin as NCCL does, the newest interface first, and calls it in that interface's descriptors,
+// for the events that the plugin asked for. What is called, and in which order, is up to the test.
 #pragma once
 
 #include <cstddef>

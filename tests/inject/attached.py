@@ -9,7 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-OF_LAUNCHERS = ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "SLURM_TMPDIR")
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+OF_LAUNCHERS = (*RANKS, "SLURM_TMPDIR")
 OF_TOOLS = ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "LD_PRELOAD")
 
 
@@ -31,7 +32,10 @@ class Attached(unittest.TestCase):
         self.environment["TMPDIR"] = str(self.home / "scratch")
 
     def command(self, *words):
-        return [self.home / "bin/spscope", "attach", "-o", self.out, "--", *map(str, words)]
+        """Flags of attach come before the program."""
+        flags = words[:2] if words[0] == "--acknowledge" else ()
+        return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
+                *map(str, words[len(flags):])]
 
     def attach(self, *words, code=0):
         done = subprocess.run(self.command(*words), capture_output=True, text=True, env=self.environment, timeout=120,

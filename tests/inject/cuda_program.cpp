@@ -14,16 +14,21 @@
 //   exec        becomes this program again, with the arguments that follow
 //   signals     waits for a signal and prints which came
 //   raise N     sends itself a signal
+//   alarms      from now on a signal interrupts it every millisecond
 //   exit N      by exit(); at the end of the arguments it ends with 0
+//   quit N      by _exit(), as forked workers of Python do
 #include <dlfcn.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "tests/fake_cuda/program/device_work.h"
 #include "tests/inject/nccl_work.h"
@@ -56,6 +61,14 @@ void wait_for_signal() {
   std::printf("signal %d\n", signal);
 }
 
+void interrupt_often() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  sigaction(SIGALRM, &action, nullptr);
+  const itimerval every = {.it_interval = {0, 1000}, .it_value = {0, 1000}};
+  setitimer(ITIMER_REAL, &every, nullptr);
+}
+
 int end_of(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
@@ -77,10 +90,12 @@ int main(int argc, char** argv) {
     if (what == "send") nccl->send(number());
     if (what == "leave") nccl.reset();
     if (what == "print" && ++i < argc) std::puts(argv[i]);
-    if (what == "sleep") usleep(static_cast<useconds_t>(number()) * 1000);
+    if (what == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number()));
     if (what == "signals") wait_for_signal();
     if (what == "raise") raise(number());
+    if (what == "alarms") interrupt_often();
     if (what == "exit") std::exit(number());
+    if (what == "quit") _exit(number());
     if (what == "exec") {
       argv[i] = argv[0];
       execv("/proc/self/exe", argv + i);

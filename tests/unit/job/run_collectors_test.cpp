@@ -38,6 +38,7 @@ std::unique_ptr<Collector> fail(TraceSink&, const CollectedProcess&) {
 
 constexpr CollectorRow kCan[] = {{"best", "", "", can, start}, {"spare", "", "best", can, start}};
 constexpr CollectorRow kCannot[] = {{"best", "", "", has_no_library, fail}, {"spare", "", "best", can, start}};
+constexpr CollectorRow kByName[] = {{"best", "", "", can, start}, {"named", "", "", has_no_library, start, false}};
 constexpr CollectorRow kFails[] = {{"best", "", "", can, fail}, {"spare", "", "best", can, start}};
 
 std::vector<std::string> names(const RunCollectors& collectors) {
@@ -66,6 +67,13 @@ TEST(RunCollectors, WhatAutoLeavesOutIsANoteAndAnotherTakesItsPlace) {
   const RunCollectors refused = collectors_of({"auto"}, "cuda", kFails);
   EXPECT_THAT(names(refused), ElementsAre("spare"));
   EXPECT_THAT(refused.notes().front(), HasSubstr("another one traces already; run without it"));
+}
+
+TEST(RunCollectors, WhatHasNothingToWatchInRunsIsTakenByItsNameAlone) {
+  const RunCollectors all = collectors_of({"auto"}, "cuda", kByName);
+  EXPECT_THAT(names(all), ElementsAre("best"));
+  for (const std::string& note : all.notes()) EXPECT_THAT(note, testing::Not(HasSubstr("named")));
+  EXPECT_THAT(names(collectors_of({"named"}, "cuda", kByName)), ElementsAre("named"));
 }
 
 TEST(RunCollectors, OneThatIsNamedAndCannotIsAnError) {
