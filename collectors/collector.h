@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/base/ids.h"
+#include "backend/record/collector_cost.h"
 #include "backend/record/trace_sink.h"
 
 namespace spscope {
@@ -22,15 +23,8 @@ namespace spscope {
 struct CollectedProcess {
   std::optional<int> rank = {};             // that tracks name; none: of no rank
   std::optional<std::string> process = {};  // that tracks name; none in runs of plans, where the rank says it
-  std::vector<int> devices = {};            // ordinals of CUDA that it computes on; empty: all that it sees
-};
-
-// What a collector took for itself since it was started.
-struct CollectorCost {
-  std::int64_t thread_ns = 0;             // CPU time of its own threads
-  std::int64_t callback_ns = 0;           // time of the program's threads in its callbacks, where it is measured
-  std::int64_t memory_bytes = 0;          // most at once
-  std::int64_t records = 0, dropped = 0;  // records that it handed over, and that it or its source lost
+  // That it computes on, each a number modulo how many CUDA lets it see, as ranks take them; empty: all of those.
+  std::vector<int> devices = {};
 };
 
 class Collector {
@@ -38,6 +32,7 @@ class Collector {
   virtual ~Collector() = default;
   // Ends collecting; what came until then is handed over. Does nothing when called again. Throws Error.
   virtual void stop() = 0;
+  // By any thread, also while it collects.
   virtual CollectorCost cost() const = 0;
   // What it does not collect here, and why: "nvtx ranges: CUPTI ...".
   virtual std::vector<std::string> notes() const { return {}; }
@@ -61,6 +56,7 @@ struct CollectorRow {
   std::optional<std::string> (*cannot_collect)() = nullptr;
   // The sink outlives the collector. Throws Error (kCannotCollect).
   std::unique_ptr<Collector> (*start)(TraceSink& sink, const CollectedProcess& process) = nullptr;
+  bool in_auto = true;  // run.collect = auto starts it where it can collect, and says where it cannot
 };
 
 // In the order of collectors.def.

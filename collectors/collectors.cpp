@@ -3,21 +3,24 @@
 
 namespace spscope {
 
-#define COLLECTOR_IN_PLACE_OF(name, other, summary)   \
+#define COLLECTOR_ROW(name, other, summary, in_auto)  \
   std::optional<std::string> name##_cannot_collect(); \
   std::unique_ptr<Collector> start_##name(TraceSink& sink, const CollectedProcess& process);
-#define COLLECTOR(name, summary) COLLECTOR_IN_PLACE_OF(name, , summary)
+#define COLLECTOR_IN_PLACE_OF(name, other, summary) COLLECTOR_ROW(name, other, summary, true)
+#define COLLECTOR(name, summary) COLLECTOR_ROW(name, , summary, true)
+#define COLLECTOR_BY_NAME(name, summary) COLLECTOR_ROW(name, , summary, false)
 #include "collectors/collectors.def"
-#undef COLLECTOR
-#undef COLLECTOR_IN_PLACE_OF
+#undef COLLECTOR_ROW
 
 std::span<const CollectorRow> collectors() {
   static constexpr CollectorRow kRows[] = {
-#define COLLECTOR_IN_PLACE_OF(name, other, summary) {#name, summary, #other, name##_cannot_collect, start_##name},
-#define COLLECTOR(name, summary) {#name, summary, {}, name##_cannot_collect, start_##name},
+#define COLLECTOR_ROW(name, other, summary, in_auto) \
+  {#name, summary, #other, name##_cannot_collect, start_##name, in_auto},
 #include "collectors/collectors.def"
-#undef COLLECTOR
+#undef COLLECTOR_ROW
 #undef COLLECTOR_IN_PLACE_OF
+#undef COLLECTOR
+#undef COLLECTOR_BY_NAME
   };
   return kRows;
 }

@@ -4,21 +4,28 @@
 #include <chrono>
 #include <thread>
 
+#include "backend/base/clock.h"
+
 namespace spscope {
 namespace {
 
-// The reader of a ring looks every 2 ms; one that has not looked for so long has ended.
+// A reader looks every few milliseconds.
 constexpr auto kNap = std::chrono::milliseconds(1);
-constexpr int kPatience = 1000;  // naps
+constexpr std::int64_t kPatienceNs = 1'000'000'000;
 
 }  // namespace
 
-// The ring counts what finds no room.
-void TrackRows::push(EventRing& ring, const RingRecord& work) {
-  for (int naps = 0; naps < kPatience && !reader_is_gone_ && !ring.has_room(); ++naps)
+void RoomWait::for_room_in(EventRing& ring) {
+  if (ring.has_room() || (abandoned_ != nullptr && !abandoned_->has_room())) return;
+  abandoned_ = nullptr;
+  const std::int64_t begin_ns = now_ns();
+  while (!ring.has_room()) {
+    if (now_ns() - begin_ns > kPatienceNs) {
+      abandoned_ = &ring;
+      return;
+    }
     std::this_thread::sleep_for(kNap);
-  reader_is_gone_ = !ring.has_room();
-  ring.push(work);
+  }
 }
 
 TrackRows::Row& TrackRows::row_for(const Held& work) {
@@ -48,7 +55,8 @@ void TrackRows::settle(std::int64_t ended_by_ns) {
     Row& row = row_for(*one);
     row.free_from_ns = next_begin_ns(one->work.span);
     one->work.span.flags |= event_flags({}, static_cast<int>(&row - rows_.data()));
-    push(*row.ring, one->work);
+    wait_->for_room_in(*row.ring);
+    row.ring->push(one->work);  // it counts what finds no room
   }
   held_.erase(held_.begin(), later);
 }

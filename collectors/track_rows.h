@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,24 @@
 
 namespace spscope {
 
+// Waits for room in rings of one reader, which looks into all of them: when it makes none in one of them for a second,
+// it has ended or hangs, and until it has made some there nobody waits for it any more.
+class RoomWait {
+ public:
+  void for_room_in(EventRing& ring);
+
+ private:
+  EventRing* abandoned_ = nullptr;  // in which it made none
+};
+
 class TrackRows {
  public:
   static constexpr int kMaxRows = 32;  // what finds all taken goes to one more, whose events may overlap
   static constexpr std::size_t kRingRecords = 4096;
 
-  // Rows of `track`, whose slot and overlapping are those of the row.
-  TrackRows(TraceSink& sink, Track track) : sink_(sink), track_(std::move(track)) {}
+  // Rows of `track`, whose slot and overlapping are those of the row. `wait`: one for all tracks of the sink.
+  TrackRows(TraceSink& sink, Track track, std::shared_ptr<RoomWait> wait = std::make_shared<RoomWait>())
+      : sink_(sink), track_(std::move(track)), wait_(std::move(wait)) {}
 
   // `first_row`: the first that it may have, so that ranges lie below those they are in.
   void add(const RingRecord& work, int first_row = 0) { held_.push_back({work, first_row}); }
@@ -58,13 +70,12 @@ class TrackRows {
     std::int64_t free_from_ns = std::numeric_limits<std::int64_t>::min();
   };
   Row& row_for(const Held& work);
-  void push(EventRing& ring, const RingRecord& work);
 
   TraceSink& sink_;
   Track track_;
+  std::shared_ptr<RoomWait> wait_;
   std::deque<Held> held_;  // no vector: at 1 M records a second, growing one would double 20 MB
   std::vector<Row> rows_;
-  bool reader_is_gone_ = false;
 };
 
 }  // namespace spscope

@@ -391,7 +391,10 @@ CREATE TABLE rank_process (
 
 -- What collectors took for themselves (spscope list collectors).
 CREATE TABLE collector (
-  first_rank INTEGER NOT NULL CHECK (typeof(first_rank) = 'integer'),  -- lowest rank of the process that it ran in
+  -- lowest rank of the process that it ran in; -1: one of no rank
+  first_rank INTEGER NOT NULL CHECK (typeof(first_rank) = 'integer'),
+  -- the process, as tracks name it; '' in runs of plans, where the rank says it, and for the host as a whole
+  process TEXT NOT NULL CHECK (typeof(process) = 'text'),
   name TEXT NOT NULL CHECK (typeof(name) = 'text'),  -- which collector
   -- CPU time of its own threads
   thread_ns INTEGER NOT NULL CHECK (typeof(thread_ns) = 'integer' AND thread_ns >= 0),
@@ -401,7 +404,7 @@ CREATE TABLE collector (
   records INTEGER NOT NULL CHECK (typeof(records) = 'integer' AND records >= 0),  -- that it handed over
   dropped INTEGER NOT NULL CHECK (typeof(dropped) = 'integer' AND dropped >= 0),  -- that it or its source lost
   notes TEXT NOT NULL CHECK (typeof(notes) = 'text'),  -- what it did not collect and why, a line each
-  PRIMARY KEY (first_rank, name)
+  PRIMARY KEY (first_rank, process, name)
 ) WITHOUT ROWID;
 
 -- How the raw clock of each rank became the run clock:

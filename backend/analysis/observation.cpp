@@ -50,6 +50,7 @@ std::vector<Observation> observations(const StoreReader& reader) {
     o.created_utc = reader.file().created_utc;
     o.work = work_of(reader);
     o.kernels = kernels_of(reader);
+    o.collectors = reader.collectors();
     for (const MachineFact& fact : reader.machine()) o.machine.push_back({fact.name, fact.value});
     o.recording = recording_of(reader);
   }

@@ -8,6 +8,7 @@
 
 #include "backend/analysis/comparison.h"
 #include "backend/store/observed_run.h"
+#include "backend/store/store_reader.h"
 
 namespace spscope {
 
@@ -29,6 +30,7 @@ struct Observation {
   std::string file, tool_version, created_utc;
   std::vector<ObservedWork> work;     // by rank, kind of track, then longest first
   std::vector<ObservedName> kernels;  // of all ranks, longest first; at most kMostKernels
+  std::vector<CollectorRecord> collectors;
   std::vector<MachineLine> machine;
   Recording recording;
 

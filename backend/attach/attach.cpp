@@ -34,6 +34,7 @@ class Watch {
 
   const AttachSocket& socket() const { return socket_; }
   int processes() const { return processes_; }
+  const std::map<std::string, CollectorCost>& costs() const { return costs_; }
   int ranks() const { return std::max(1, static_cast<int>(ranks_.size())); }
 
   // Until the program has ended, and its processes have, or a second later.
@@ -51,9 +52,11 @@ class Watch {
           fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
                       "now on is not stored",
                       attached_.size()));
-    for (const std::unique_ptr<Attachment>& attachment : attached_) attachment->finish();
+    for (std::unique_ptr<Attachment>& attachment : attached_) finish(attachment, true);
     attached_.clear();
-    if (counters_) counters_->finish();
+    add_costs_of_finished(true);
+    if (!counters_) return;
+    if (const std::optional<CollectorRecord> counters = counters_->finish()) add_cost(*counters);
   }
 
  private:
@@ -63,7 +66,8 @@ class Watch {
     for (const std::unique_ptr<Attachment>& attachment : attached_)
       polled_.push_back({.fd = attachment->connection(), .events = POLLIN, .revents = 0});
     constexpr int kForever = -1;
-    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : attached_.empty() && !program.end() ? kForever : kNapMs);
+    const bool idle = attached_.empty() && finishing_.empty() && !program.end();
+    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : idle ? kForever : kNapMs);
   }
 
   void accept_all() {
@@ -84,43 +88,65 @@ class Watch {
     }
   }
 
-  // Those whose connection ended are complete. REQUIRES: wait_for_any() was called for the first of them.
+  // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
   void drain_all() {
     busy_ = false;
     std::size_t place = 2;  // behind program and socket
-    std::erase_if(attached_, [&](const std::unique_ptr<Attachment>& attachment) {
+    for (std::unique_ptr<Attachment>& attachment : attached_) {
       busy_ |= attachment->drain();
       const bool has_ended = place < polled_.size() && polled_[place].revents != 0;
       ++place;
-      if (has_ended) attachment->finish();
-      return has_ended;
+      if (has_ended) finish(attachment, false);
+    }
+    std::erase(attached_, nullptr);
+    add_costs_of_finished(false);
+  }
+
+  void finish(std::unique_ptr<Attachment>& attachment, bool lives_on) {
+    attachment->begin_to_finish(lives_on);
+    finishing_.push_back(std::move(attachment));
+  }
+
+  // `wait`: for all of them.
+  void add_costs_of_finished(bool wait) {
+    std::erase_if(finishing_, [&](const std::unique_ptr<Attachment>& attachment) {
+      if (!wait && !attachment->is_finished()) return false;
+      for (const CollectorRecord& collector : attachment->collectors()) add_cost(collector);
+      return true;
     });
+  }
+
+  void add_cost(const CollectorRecord& collector) {
+    if (collector.cost == CollectorCost()) return;
+    costs_[collector.name] += collector.cost;
   }
 
   const AttachSetup& setup_;
   const CollectingNote& collection_;
   const ClockFit clock_;
   const AttachSocket socket_;
-  std::vector<std::unique_ptr<Attachment>> attached_;
+  std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   std::vector<pollfd> polled_;
   int processes_ = 0;
   std::set<int> ranks_;
+  std::map<std::string, CollectorCost> costs_;
   bool busy_ = false;
 };
 
-// What makes the driver of CUDA load the library. Another tool that is loaded the same way is left alone.
+// What makes the driver of CUDA, and NCCL, load the library. Another tool that is loaded the same way is left alone.
 std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket) {
-  constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
   std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()}};
-  const char* const other = std::getenv(kInjection);
-  if (other == nullptr || *other == '\0')
-    variables.emplace_back(kInjection, setup.library);
-  else if (other != setup.library)
-    setup.on_note(
-        fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
-                    "it would keep from us",
-                    kInjection, other));
+  for (const char* const name : {"CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN"}) {
+    const char* const other = std::getenv(name);
+    if (other == nullptr || *other == '\0')
+      variables.emplace_back(name, setup.library);
+    else if (other != setup.library)
+      setup.on_note(
+          fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
+                      "it would keep from us",
+                      name, other));
+  }
   return variables;
 }
 
@@ -163,7 +189,7 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   run.end_ns = now_ns() - clock.raw_zero_ns;
   end_observed_run(head, run);
   head.finish();
-  return {*program.end(), watch.processes()};
+  return {*program.end(), watch.processes(), watch.costs()};
 }
 
 }  // namespace spscope

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "backend/job/run_output.h"
+#include "backend/record/collector_cost.h"
 
 namespace spscope {
 
@@ -20,12 +22,14 @@ struct AttachSetup {
   // none.
   std::string acknowledge;
   std::string tool_version;
-  std::function<void(const std::string&)> on_note;  // what the user should know
+  std::function<void(const std::string&)> on_note;  // what the user should know; by any thread
 };
 
 struct AttachEnd {
   int wait_status = 0;  // how the program ended, as waitpid(2) says
   int processes = 0;    // of it that collected
+  // What each collector took in all processes together, but for those that had nothing to do.
+  std::map<std::string, CollectorCost> costs = {};
 };
 
 // Runs the program to its end and writes shards into the collection of `output`. They are complete when this returns.

@@ -52,7 +52,8 @@ std::string name_of(pid_t pid) {
   return words.empty() ? fmt::format("process {}", pid) : fmt::format("{} (process {})", words, pid);
 }
 
-void answer(int connection, char what, int memory) {
+// False: the process is gone, or waits no more.
+bool answer(int connection, char what, int memory) {
   iovec data = {.iov_base = &what, .iov_len = 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof memory)] = {};
   msghdr message = {};
@@ -67,7 +68,7 @@ void answer(int connection, char what, int memory) {
     head->cmsg_len = CMSG_LEN(sizeof memory);
     std::memcpy(CMSG_DATA(head), &memory, sizeof memory);
   }
-  static_cast<void>(::sendmsg(connection, &message, MSG_NOSIGNAL));  // one that is gone needs no answer
+  return ::sendmsg(connection, &message, MSG_NOSIGNAL) == 1;
 }
 
 // Why a process gets no memory; "" when it is to have some.
@@ -121,11 +122,16 @@ std::unique_ptr<AttachedProcess> AttachSocket::accept(std::string& refused) cons
   if (refused.empty() && mapped == MAP_FAILED)
     refused = fmt::format("no memory for process {}: {}", peer.pid, std::strerror(errno));
   std::string name = name_of(peer.pid);  // while it waits for the answer
-  answer(connection, refused.empty() ? kAttachAccepted : kAttachRefused, refused.empty() ? memory : -1);
+  const bool answered =
+      answer(connection, refused.empty() ? kAttachAccepted : kAttachRefused, refused.empty() ? memory : -1);
   if (memory >= 0) ::close(memory);
-  if (refused.empty())
+  if (refused.empty() && answered)
     return std::make_unique<AttachedProcess>(connection, peer.pid, std::move(name), request.rank,
                                              static_cast<SharedTrace*>(mapped));
+  if (mapped != MAP_FAILED) ::munmap(mapped, sizeof(SharedTrace));
+  if (refused.empty())
+    refused =
+        fmt::format("{} did not wait for the answer: it has ended, or goes on by itself after 5 s without one", name);
   ::close(connection);
   return nullptr;
 }

@@ -10,6 +10,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/host.h"
+#include "backend/base/result.h"
 
 namespace spscope {
 namespace {
@@ -61,14 +62,50 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, con
     });
 }
 
-void Attachment::finish() {
-  // The rings of the shard empty themselves, so that this comes to an end; a process that still writes must not keep it
-  // from that.
-  constexpr std::int64_t kMostNs = 2'000'000'000;
+Attachment::~Attachment() {
+  if (finishing_.joinable()) finishing_.join();
+}
+
+void Attachment::begin_to_finish(bool lives_on) {
+  finishing_ = std::thread([this, lives_on] {
+    if (const std::optional<Error> failed = failure_of([&] { finish(lives_on); }))
+      on_note_(fmt::format("{}: {}; {}", process_->name(), failed->what(), failed->hint()));
+    is_finished_ = true;
+  });
+}
+
+const std::vector<CollectorRecord>& Attachment::collectors() {
+  if (finishing_.joinable()) finishing_.join();
+  return collectors_;
+}
+
+void Attachment::finish(bool lives_on) {
+  // What was published until now; its rings empty themselves, so that this takes as long as the disk needs for it.
+  constexpr std::int64_t kMostNs = 60'000'000'000;
+  reader_.seal();
   const std::int64_t begin_ns = now_ns();
-  while (reader_.drain() || (!reader_.is_empty() && now_ns() - begin_ns < kMostNs))
+  while ((reader_.drain() || !reader_.is_empty()) && now_ns() - begin_ns < kMostNs)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  reader_.drain();  // counts of what was dropped
+  if (!reader_.is_empty())
+    on_note_(
+        fmt::format("{} left more than could be stored in a minute: the rest is lost; give --scratch a folder on "
+                    "a faster disk",
+                    process_->name()));
+  if (!lives_on && !reader_.have_collectors_ended()) {
+    IncidentRecord incident;
+    incident.rank = process_->rank().value_or(-1);
+    incident.kind = IncidentKind::kLost;
+    incident.message = fmt::format(
+        "{} ended without handing over what its collectors, and CUPTI, still held: its last events are missing, and "
+        "nobody knows how many. It was killed, or ended by _exit(), as forked workers of Python do",
+        process_->name());
+    on_note_(incident.message);
+    shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
+  }
+  collectors_ = reader_.collectors();
+  shard_.write([&](StoreWriter& store) {
+    for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
+  });
   shard_.finish();
 }
 

@@ -3,24 +3,35 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "backend/attach/attach.h"
 #include "backend/collect/shard_writer.h"
+#include "backend/record/rank_records.h"
 #include "collectors/collector.h"
 
 namespace spscope {
 
 class HostCounters {
  public:
-  // Starts reading, with a shard of its own. Where that cannot be, it says why and does nothing.
+  // Starts reading, with a shard of its own: on a thread, as NVML and CUDA's driver may take seconds for it. Where that
+  // cannot be, it says why and does nothing. What it is given outlives it.
   HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup);
-  // Ends reading and completes the shard.
-  void finish();
+  ~HostCounters();
+  HostCounters(const HostCounters&) = delete;
+  HostCounters& operator=(const HostCounters&) = delete;
+
+  // Ends reading, once it was started, and completes the shard. What the collector took; none: it did not collect.
+  std::optional<CollectorRecord> finish();
 
  private:
-  const std::function<void(const std::string&)> on_note_;
+  void start(const CollectingNote& collection, const ClockFit& clock, const std::string& tool_version);
+
+  const std::function<void(const std::string&)> on_note_;  // by any thread
   std::unique_ptr<ShardWriter> shard_;
   std::unique_ptr<Collector> collector_;
+  std::thread starting_;  // once it has ended, the two above are set
 };
 
 }  // namespace spscope

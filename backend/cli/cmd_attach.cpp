@@ -68,6 +68,7 @@ void keep(RunOutput& output, const AttachFlags& flags, const AttachEnd& end, con
                    end.processes == 1 ? "" : "es"));
   if (report->dropped > 0) note(fmt::format("  {} more were dropped because a buffer was full", report->dropped));
   if (report->unreadable > 0) note(fmt::format("  {} more were unreadable", report->unreadable));
+  for (const auto& [name, cost] : end.costs) note(fmt::format("  {}: {}", name, cost_text(cost)));
   for (const std::string& text : report->notes) note(text);
 }
 

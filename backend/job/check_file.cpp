@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "backend/analysis/mask_recipe.h"
@@ -121,6 +122,23 @@ void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
     findings.push_back(
         {fmt::format("incident, {}", incident_kind_name(incident.kind)),
          incident.rank < 0 ? incident.message : fmt::format("rank {}: {}", incident.rank, incident.message), false});
+}
+
+// What collectors took, and what they did not collect.
+void add_collectors(std::vector<Finding>& findings, const StoreReader& reader) {
+  constexpr std::size_t kMostNamed = 40;
+  const std::vector<CollectorRecord> collectors = reader.collectors();
+  for (std::size_t i = 0; i < std::min(collectors.size(), kMostNamed); ++i) {
+    const CollectorRecord& c = collectors[i];
+    const std::string of = !c.process.empty()        ? c.process + ": "
+                           : c.first_rank == kNoRank ? ""
+                                                     : fmt::format("process of rank {}: ", c.first_rank);
+    findings.push_back({"collector " + c.name, of + cost_text(c.cost)});
+    std::istringstream notes(c.notes);
+    for (std::string note; std::getline(notes, note);) findings.push_back({"", note});
+  }
+  if (collectors.size() > kMostNamed)
+    findings.push_back({"", fmt::format("and {} more of other processes", collectors.size() - kMostNamed)});
 }
 
 // Plans, masks with their thumbnails, and pyramids: names each damaged row by its key. Returns how many there are.
@@ -314,6 +332,7 @@ void add_content(FileFindings& found, const std::string& path) {
   });
   found.list.insert(found.list.end(), packed.begin(), packed.end());
   of_all.run("ranks", [&] { add_ranks(found.list, reader); });
+  of_all.run("collectors", [&] { add_collectors(found.list, reader); });
 }
 
 }  // namespace

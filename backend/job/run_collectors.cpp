@@ -43,7 +43,7 @@ void RunCollectors::start(const CollectorRow& row, TraceSink& sink, const Collec
 void RunCollectors::start_all_that_can(TraceSink& sink, const CollectedProcess& process,
                                        std::span<const CollectorRow> rows) {
   for (const CollectorRow& row : rows) {
-    if (!row.in_place_of.empty() && has(row.in_place_of)) continue;
+    if (!row.in_auto || (!row.in_place_of.empty() && has(row.in_place_of))) continue;
     std::optional<std::string> why = row.cannot_collect();
     if (!why) {
       if (const std::optional<Error> failed = failure_of([&] { start(row, sink, process); })) why = error_text(*failed);
@@ -77,17 +77,18 @@ std::vector<std::string> RunCollectors::Started::notes() const {
 
 std::vector<CollectorRecord> RunCollectors::records(int first_rank) const {
   std::vector<CollectorRecord> records;
-  for (const Started& one : started_) {
-    const CollectorCost cost = one.collector->cost();
-    records.push_back({first_rank, std::string(one.row->name), cost.thread_ns, cost.callback_ns, cost.memory_bytes,
-                       cost.records, cost.dropped, fmt::format("{}", fmt::join(one.notes(), "\n"))});
-  }
+  for (const Started& one : started_)
+    records.push_back({first_rank,
+                       {},
+                       std::string(one.row->name),
+                       one.collector->cost(),
+                       fmt::format("{}", fmt::join(one.notes(), "\n"))});
   return records;
 }
 
 std::vector<std::string> collector_texts(std::span<const CollectorRecord> records) {
   struct Sum {
-    CollectorRecord cost;
+    CollectorCost cost;
     int processes = 0;
     std::map<std::string, std::vector<int>> ranks_of_notes;
   };
@@ -95,10 +96,7 @@ std::vector<std::string> collector_texts(std::span<const CollectorRecord> record
   for (const CollectorRecord& record : records) {
     Sum& sum = sums[record.name];
     ++sum.processes;
-    sum.cost.thread_ns += record.thread_ns;
-    sum.cost.memory_bytes += record.memory_bytes;
-    sum.cost.records += record.records;
-    sum.cost.dropped += record.dropped;
+    sum.cost += record.cost;
     std::istringstream notes(record.notes);
     for (std::string note; std::getline(notes, note);) sum.ranks_of_notes[note].push_back(record.first_rank);
   }
@@ -108,11 +106,8 @@ std::vector<std::string> collector_texts(std::span<const CollectorRecord> record
       texts.push_back(std::ssize(ranks) == sum.processes
                           ? note
                           : fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), note));
-    texts.push_back(fmt::format("{}{}: {} records, {} lost; {:.0f} ms of its own threads, {:.1f} MiB", name,
-                                sum.processes == 1 ? "" : fmt::format(", {} processes", sum.processes),
-                                sum.cost.records, sum.cost.dropped == 0 ? "none" : std::to_string(sum.cost.dropped),
-                                static_cast<double>(sum.cost.thread_ns) * 1e-6,
-                                static_cast<double>(sum.cost.memory_bytes) / (1 << 20)));
+    texts.push_back(fmt::format(
+        "{}{}: {}", name, sum.processes == 1 ? "" : fmt::format(", {} processes", sum.processes), cost_text(sum.cost)));
   }
   return texts;
 }

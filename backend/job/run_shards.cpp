@@ -42,6 +42,14 @@ ShardWriterOptions writer_options(const CollectingNote& note, const RunShardsOpt
   return writer;
 }
 
+// Rank n is on GPU n, modulo how many there are, whatever executes ranks on GPUs.
+CollectedProcess watched_process(int first_rank, int ranks) {
+  CollectedProcess process;
+  if (ranks == 1) process.rank = first_rank;
+  for (int rank = first_rank; rank < first_rank + ranks; ++rank) process.devices.push_back(rank);
+  return process;
+}
+
 }  // namespace
 
 struct RunShards::Ranks {
@@ -53,8 +61,7 @@ struct RunShards::Ranks {
         page(note.rank_now(first_rank), this_process(first_rank, ranks, kPageLanes, note.id())),
         shard(note.rank_db(first_rank), writer_options(note, options)),
         recorder(shard, page, first_rank, ranks, kPageLanes),
-        collectors(options.collect, options.device, shard,
-                   {.rank = ranks == 1 ? std::optional(first_rank) : std::nullopt}) {
+        collectors(options.collect, options.device, shard, watched_process(first_rank, ranks)) {
     recorder.set_collectors(collectors.all());
     shard.write([&](StoreWriter& store) { store_processes(store, {}); });
     shard.checkpoint();

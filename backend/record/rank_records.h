@@ -9,8 +9,11 @@
 
 #include "backend/base/clock_fit.h"
 #include "backend/base/ids.h"
+#include "backend/record/collector_cost.h"
 
 namespace spscope {
+
+inline constexpr int kNoRank = -1;
 
 struct RankProcess {
   int rank = 0;
@@ -22,16 +25,16 @@ struct RankProcess {
   friend bool operator==(const RankProcess&, const RankProcess&) = default;
 };
 
-// What a collector took for itself in one process of ranks (collectors/collector.h).
+// What a collector took for itself in one process.
 struct CollectorRecord {
-  int first_rank = 0;  // of the process
+  int first_rank = 0;   // the lowest of the process, kNoRank: it has none
+  std::string process;  // as its tracks name it; "" in runs of plans, where the rank says it, and for the whole host
   std::string name;
-  std::int64_t thread_ns = 0, callback_ns = 0, memory_bytes = 0, records = 0, dropped = 0;
+  CollectorCost cost;
   std::string notes;  // what it did not collect and why, a line each; "": nothing is missing
   friend bool operator==(const CollectorRecord&, const CollectorRecord&) = default;
 };
 
-inline constexpr int kNoRank = -1;
 struct RankClock {
   int rank = 0;  // kNoRank: of the tracks of a shard that have no rank
   ClockFit fit;  // without `rejected`

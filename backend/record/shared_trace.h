@@ -19,7 +19,7 @@ namespace spscope {
 struct SharedTrace {
   // Of this layout, of RingRecord, and of the numbers below.
   static constexpr std::uint32_t kVersion = 1;
-  static constexpr int kMaxTracks = 1024;
+  static constexpr int kMaxTracks = 1024, kMaxCollectors = 8;
   static constexpr std::size_t kLogBytes = std::size_t{32} << 20;
   static constexpr std::size_t kRecords = std::size_t{1} << 21;  // of all tracks together
   static constexpr std::size_t kLeastRecords = 256;              // of each track, however many there are
@@ -30,15 +30,23 @@ struct SharedTrace {
     std::atomic<std::uint64_t> dropped{0}, unreadable{0};
   };
 
-  // What the log holds, one entry after the other. Entries are never changed, and come before the events that refer to
-  // them. The n-th name has the number n, and so have details and tracks, names and details from 1 on.
-  enum class Entry : std::uint32_t {
-    kTrack = 1,   // TrackEntry, then its name and its device
-    kName = 2,    // text
-    kDetail = 3,  // WorkDetail
-    kClock = 4,   // ClockFit
-    kNote = 5,    // text: what is not collected, and why
+  // What a collector took, as of some moment: it is written now and then, and at its end.
+  struct Cost {
+    std::atomic<std::int64_t> thread_ns{0}, callback_ns{0}, memory_bytes{0}, records{0}, dropped{0};
+    std::atomic<std::uint32_t> has_ended{0};
   };
+
+  // What the log holds, one entry after the other. Entries are never changed, and come before the events that refer to
+  // them. The n-th name has the number n, and so have details, tracks and collectors, names and details from 1 on.
+  enum class Entry : std::uint32_t {
+    kTrack = 1,      // TrackEntry, then its name and its device
+    kName = 2,       // text
+    kDetail = 3,     // WorkDetail
+    kClock = 4,      // ClockFit
+    kNote = 5,       // the number of a collector or kNoCollector, 4 bytes, then text: what is not collected, and why
+    kCollector = 6,  // text: the name of one that was started
+  };
+  static constexpr std::uint32_t kNoCollector = 0xffffffff;
   struct EntryHeader {
     Entry entry = {};
     std::uint32_t num_bytes = 0;  // that follow; the next entry begins at a multiple of 8
@@ -54,10 +62,11 @@ struct SharedTrace {
   std::atomic<std::uint64_t> log_end{0};      // bytes of the log that hold entries
   std::atomic<std::uint64_t> log_refused{0};  // entries that found no room
   std::array<TrackCounters, kMaxTracks> tracks;
+  std::array<Cost, kMaxCollectors> costs;
   alignas(8) std::array<std::uint8_t, kLogBytes> log;
   std::array<RingRecord, kRecords> records;
 };
 static_assert(SharedTrace::kMaxTracks * SharedTrace::kLeastRecords <= SharedTrace::kRecords);
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
 
 }  // namespace spscope

@@ -28,6 +28,14 @@ bool read_into(std::span<const std::uint8_t> bytes, T& value) {
   return true;
 }
 
+// Of a figure that grows from 0 on; what cannot be is damage, and 0.
+std::int64_t possible(const std::atomic<std::int64_t>& figure) {
+  const std::int64_t value = figure.load(std::memory_order_relaxed);
+  return value >= 0 && value < kMaxTime ? value : 0;
+}
+
+void add_line(std::string& lines, const std::string& line) { lines += (lines.empty() ? "" : "\n") + line; }
+
 bool is_possible(const SpanEvent& span) {
   const bool never_ended = span.end_ns == kNeverEnded && (span.flags & kEventUnfinished) != 0;
   return span.begin_ns >= 0 && span.begin_ns < kMaxTime && (never_ended || span.end_ns < kMaxTime) &&
@@ -43,8 +51,7 @@ SharedTraceReader::SharedTraceReader(SharedTrace& memory, SharedTraceOwner owner
 // The log is read after the ends of the rings: then it holds all that the records before these ends refer to.
 bool SharedTraceReader::drain() {
   pushed_.clear();
-  for (std::size_t place = 0; place < tracks_.size(); ++place)
-    pushed_.push_back(memory_.tracks[place].ring.pushed.load(std::memory_order_acquire));
+  for (std::size_t place = 0; place < tracks_.size(); ++place) pushed_.push_back(pushed(place));
   bool any = read_log();
   for (std::size_t place = 0; place < pushed_.size(); ++place) {
     any |= read_ring(tracks_[place], pushed_[place]);
@@ -54,12 +61,33 @@ bool SharedTraceReader::drain() {
 }
 
 bool SharedTraceReader::is_empty() const {
-  if (!log_is_broken_ && memory_.log_end.load(std::memory_order_acquire) != log_read_) return false;
+  if (!log_is_broken_ && log_end() != log_read_) return false;
   for (std::size_t place = 0; place < tracks_.size(); ++place)
-    if (!tracks_[place].is_broken &&
-        memory_.tracks[place].ring.pushed.load(std::memory_order_acquire) != tracks_[place].taken)
-      return false;
+    if (!tracks_[place].is_broken && pushed(place) != tracks_[place].taken) return false;
   return true;
+}
+
+// Rings before the log, as in drain().
+void SharedTraceReader::seal() {
+  Ends ends;
+  for (const SharedTrace::TrackCounters& track : memory_.tracks)
+    ends.pushed.push_back(track.ring.pushed.load(std::memory_order_acquire));
+  ends.log = memory_.log_end.load(std::memory_order_acquire);
+  sealed_ = std::move(ends);
+}
+
+std::uint64_t SharedTraceReader::pushed(std::size_t place) const {
+  return sealed_ ? sealed_->pushed[place] : memory_.tracks[place].ring.pushed.load(std::memory_order_acquire);
+}
+
+std::uint64_t SharedTraceReader::log_end() const {
+  return sealed_ ? sealed_->log : memory_.log_end.load(std::memory_order_acquire);
+}
+
+bool SharedTraceReader::have_collectors_ended() const {
+  return std::ranges::all_of(std::span(memory_.costs).first(collectors_.size()), [](const SharedTrace::Cost& cost) {
+    return cost.has_ended.load(std::memory_order_acquire) != 0;
+  });
 }
 
 void SharedTraceReader::give_up(const std::string& why) {
@@ -76,7 +104,7 @@ bool SharedTraceReader::read_log() {
                     owner_.process));
   }
   if (log_is_broken_) return false;
-  const std::uint64_t end = memory_.log_end.load(std::memory_order_acquire);
+  const std::uint64_t end = log_end();
   const bool any = end != log_read_;
   if (end > SharedTrace::kLogBytes || end < log_read_ || end % 8 != 0) {
     log_is_broken_ = true;
@@ -119,10 +147,44 @@ bool SharedTraceReader::read_entry(SharedTrace::Entry entry, std::span<const std
       return true;
     }
     case SharedTrace::Entry::kNote:
-      on_note_(fmt::format("{}: {}", owner_.process, text_of(bytes)));
+      return add_note(bytes);
+    case SharedTrace::Entry::kCollector:
+      if (collectors_.size() == SharedTrace::kMaxCollectors) return false;
+      collectors_.push_back({text_of(bytes), {}});
       return true;
   }
   return false;
+}
+
+bool SharedTraceReader::add_note(std::span<const std::uint8_t> bytes) {
+  std::uint32_t collector = 0;
+  if (!read_into(bytes, collector)) return false;
+  if (collector != SharedTrace::kNoCollector && collector >= collectors_.size()) return false;
+  const std::string text = text_of(bytes.subspan(sizeof collector));
+  on_note_(fmt::format("{}: {}", owner_.process, text));
+  if (collector != SharedTrace::kNoCollector) add_line(collectors_[collector].notes, text);
+  return true;
+}
+
+std::vector<CollectorRecord> SharedTraceReader::collectors() const {
+  std::vector<CollectorRecord> records;
+  for (std::size_t number = 0; number < collectors_.size(); ++number) {
+    const SharedTrace::Cost& cost = memory_.costs[number];
+    const bool has_ended = cost.has_ended.load(std::memory_order_acquire) != 0;
+    CollectorRecord record = {owner_.rank.value_or(kNoRank),
+                              owner_.process,
+                              collectors_[number].name,
+                              {possible(cost.thread_ns), possible(cost.callback_ns), possible(cost.memory_bytes),
+                               possible(cost.records), possible(cost.dropped)},
+                              collectors_[number].notes};
+    if (!has_ended && record.cost != CollectorCost())
+      add_line(record.notes,
+               fmt::format("{}: the process ended before the collector did: what had not been handed over by then is "
+                           "missing and counted nowhere, and what it took is as of up to a second before",
+                           record.name));
+    records.push_back(std::move(record));
+  }
+  return records;
 }
 
 bool SharedTraceReader::add_track(std::span<const std::uint8_t> bytes) {
@@ -189,7 +251,8 @@ bool SharedTraceReader::translate(const Source& source, RingRecord& record) cons
     record.communicator = details_[record.communicator];
   } else if (record.kind == RingKind::kCollective) {
     record.communicator = 0;  // they are of lanes
-    if (record.bytes < 0 || record.sequence < 0 || record.peer < -1) return false;
+    if (record.bytes < 0 || record.sequence < -1 || record.peer < -1) return false;
+    if (record.transfer_begin_ns < record.span.begin_ns || record.transfer_begin_ns > record.span.end_ns) return false;
   }
   return true;
 }

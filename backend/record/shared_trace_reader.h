@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/record/rank_records.h"
 #include "backend/record/shared_trace.h"
 #include "backend/record/trace_sink.h"
 
@@ -33,8 +34,15 @@ class SharedTraceReader {
   bool drain();
   // Whether nothing is left to be brought over.
   bool is_empty() const;
+  // What is published from now on is not brought over, so that a program that goes on keeps nobody waiting.
+  void seal();
+  // Whether all collectors that were started have ended, so that they hold nothing back.
+  bool have_collectors_ended() const;
   std::int64_t records() const { return records_; }  // that were brought over
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
+  // What each collector took, as the program said last, with its notes. Where a collector did not come to its end, that
+  // is one of them.
+  std::vector<CollectorRecord> collectors() const;
 
  private:
   struct Source {
@@ -46,23 +54,36 @@ class SharedTraceReader {
   };
   bool read_log();
   bool read_entry(SharedTrace::Entry entry, std::span<const std::uint8_t> bytes);
+  bool add_note(std::span<const std::uint8_t> bytes);
   bool add_track(std::span<const std::uint8_t> bytes);
   bool read_ring(Source& source, std::uint64_t pushed);
   void read_counts(Source& source, std::size_t place);
   // False when the record makes no sense on the track.
   bool translate(const Source& source, RingRecord& record) const;
   void give_up(const std::string& why);
+  // How much was published, up to the seal.
+  std::uint64_t pushed(std::size_t place) const;
+  std::uint64_t log_end() const;
 
   SharedTrace& memory_;
   const SharedTraceOwner owner_;
   TraceSink& sink_;
   const std::function<void(const std::string&)> on_note_;
+  struct Ends {
+    std::vector<std::uint64_t> pushed = {};
+    std::uint64_t log = 0;
+  };
+  std::optional<Ends> sealed_;
   std::size_t log_read_ = 0;
   bool log_is_broken_ = false;
   std::uint64_t log_refused_ = 0;
   std::vector<NameId> names_ = {0};  // of the sink, by those of the memory
   std::vector<WorkDetailId> details_ = {0};
   std::vector<Source> tracks_;
+  struct Named {
+    std::string name, notes;  // a line each
+  };
+  std::vector<Named> collectors_;
   std::vector<std::uint64_t> pushed_;  // scratch of drain()
   std::int64_t records_ = 0;
 };

@@ -114,9 +114,26 @@ void SharedTraceSink::set_clock(const ClockFit& fit) {
   append(SharedTrace::Entry::kClock, bytes_of(fit));
 }
 
-void SharedTraceSink::note(std::string_view text) {
+std::optional<std::uint32_t> SharedTraceSink::collector(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  append(SharedTrace::Entry::kNote, {}, text.substr(0, kMaxText));
+  if (num_collectors_ == SharedTrace::kMaxCollectors || !append(SharedTrace::Entry::kCollector, {}, name))
+    return std::nullopt;
+  return num_collectors_++;
+}
+
+void SharedTraceSink::set_cost(std::uint32_t collector, const CollectorCost& cost, bool has_ended) noexcept {
+  SharedTrace::Cost& to = memory_.costs[collector];
+  to.thread_ns.store(cost.thread_ns, std::memory_order_relaxed);
+  to.callback_ns.store(cost.callback_ns, std::memory_order_relaxed);
+  to.memory_bytes.store(cost.memory_bytes, std::memory_order_relaxed);
+  to.records.store(cost.records, std::memory_order_relaxed);
+  to.dropped.store(cost.dropped, std::memory_order_relaxed);
+  to.has_ended.store(has_ended, std::memory_order_release);
+}
+
+void SharedTraceSink::note(std::string_view text, std::optional<std::uint32_t> collector) {
+  const std::lock_guard lock(mutex_);
+  append(SharedTrace::Entry::kNote, bytes_of(collector.value_or(SharedTrace::kNoCollector)), text.substr(0, kMaxText));
 }
 
 }  // namespace spscope

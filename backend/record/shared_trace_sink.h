@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "backend/record/collector_cost.h"
 #include "backend/record/shared_trace.h"
 #include "backend/record/trace_sink.h"
 
@@ -28,8 +30,13 @@ class SharedTraceSink final : public TraceSink {
   WorkDetailId detail(const WorkDetail& what) override;
   void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) override;
   void set_clock(const ClockFit& fit) override;
-  // What is not collected, and why, for whoever reads.
-  void note(std::string_view text);
+
+  // A collector that was started; its number, or none where there are too many.
+  std::optional<std::uint32_t> collector(std::string_view name);
+  // What it took until now, or in all.
+  void set_cost(std::uint32_t collector, const CollectorCost& cost, bool has_ended) noexcept;
+  // What is not collected, and why, for whoever reads: by a collector, or since one could not be started.
+  void note(std::string_view text, std::optional<std::uint32_t> collector = {});
 
  private:
   struct Made {
@@ -44,6 +51,7 @@ class SharedTraceSink final : public TraceSink {
   SharedTrace& memory_;
   std::mutex mutex_;  // of what follows
   std::vector<Made> tracks_;
+  std::uint32_t num_collectors_ = 0;
   std::size_t used_records_ = 0;
   std::unordered_map<std::string, NameId> names_;
   std::map<WorkDetail, WorkDetailId> details_;

@@ -54,6 +54,22 @@ Section kernels_section(const Observation& o) {
   return section;
 }
 
+// What collecting itself took, one row a process and collector.
+Section collectors_section(const Observation& o) {
+  Section section{"collectors", "Collectors", {}};
+  if (o.collectors.empty()) return section;
+  Table table;
+  table.columns = {
+      text_column("process"), text_column("collector"), {"records"}, {"lost"}, {"own threads"}, {"memory"}};
+  for (const CollectorRecord& c : o.collectors)
+    table.rows.push_back({{text_cell(c.process.empty() ? "all of the host" : c.process), text_cell(c.name),
+                           cell(Hint::kCount, static_cast<double>(c.cost.records)),
+                           cell(Hint::kCount, static_cast<double>(c.cost.dropped)), duration_cell(c.cost.thread_ns),
+                           cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))}});
+  section.blocks.push_back(std::move(table));
+  return section;
+}
+
 Section provenance_section(const Observation& o) {
   Section section{"provenance", "Provenance", {}};
   Facts made{"Made with", {}};
@@ -78,7 +94,7 @@ Part observed_part(const Observation& o) {
   if (std::string missing = missing_events_text(o.recording); !missing.empty())
     part.warnings.push_back({std::move(missing)});
   for (const Sentence& incident : o.recording.incidents) part.warnings.push_back(incident);
-  for (Section section : {work_section(o), kernels_section(o), provenance_section(o)})
+  for (Section section : {work_section(o), kernels_section(o), collectors_section(o), provenance_section(o)})
     if (!section.blocks.empty()) part.sections.push_back(std::move(section));
   return part;
 }

@@ -305,12 +305,15 @@ std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const { return stat
 std::vector<CollectorRecord> StoreReader::collectors() const {
   Statement rows(
       state_->db,
-      "SELECT first_rank, name, thread_ns, callback_ns, memory_bytes, records, dropped, notes FROM collector "
-      "ORDER BY first_rank, name");
+      "SELECT first_rank, process, name, thread_ns, callback_ns, memory_bytes, records, dropped, notes FROM collector "
+      "ORDER BY first_rank, process, name");
   std::vector<CollectorRecord> collectors;
   while (rows.step())
-    collectors.push_back({static_cast<int>(rows.integer(0)), rows.text(1), rows.integer(2), rows.integer(3),
-                          rows.integer(4), rows.integer(5), rows.integer(6), rows.text(7)});
+    collectors.push_back({static_cast<int>(rows.integer(0, kNoRank, std::numeric_limits<int>::max())),
+                          rows.text(1),
+                          rows.text(2),
+                          {rows.integer(3), rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7)},
+                          rows.text(8)});
   return collectors;
 }
 

@@ -295,9 +295,10 @@ void StoreWriter::add_rank_process(const RankProcess& p) {
 void StoreWriter::add_collector(const CollectorRecord& c) {
   state_
       ->statement(
-          "INSERT OR REPLACE INTO collector (first_rank, name, thread_ns, callback_ns, memory_bytes, records, dropped, "
-          "notes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-      .run(c.first_rank, c.name, c.thread_ns, c.callback_ns, c.memory_bytes, c.records, c.dropped, c.notes);
+          "INSERT OR REPLACE INTO collector (first_rank, process, name, thread_ns, callback_ns, memory_bytes, records, "
+          "dropped, notes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .run(c.first_rank, c.process, c.name, c.cost.thread_ns, c.cost.callback_ns, c.cost.memory_bytes, c.cost.records,
+           c.cost.dropped, c.notes);
 }
 
 void StoreWriter::add_rank_clock(const RankClock& clock) {

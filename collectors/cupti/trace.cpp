@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 
+#include "collectors/cuda_driver.h"
 #include "collectors/cupti/api_calls.h"
 
 namespace spscope::cupti {
@@ -70,7 +71,7 @@ WorkDetail detail_at(const Place& place) {
 }  // namespace
 
 CuptiTrace::CuptiTrace(TraceSink& sink, const CollectedProcess& process)
-    : sink_(sink), process_(process), overhead_(sink, host_track("overhead of CUPTI and the driver")) {}
+    : sink_(sink), process_(process), overhead_(sink, host_track("overhead of CUPTI and the driver"), wait_) {}
 
 void CuptiTrace::take(const Record& record) {
   std::visit([&](const auto& one) { take_one(one); }, record);
@@ -222,16 +223,16 @@ CuptiTrace::Stream& CuptiTrace::stream_at(const Place& place) {
               .name = first ? fmt::format("stream {}", place.stream)
                             : fmt::format("stream {} of context {}", place.stream, place.context),
               .process = process_.process,
-              .device = fmt::format("GPU {}", place.device)};
+              .device = gpu_text(static_cast<int>(place.device), bus_id_of_gpu(static_cast<int>(place.device)))};
   // A program that is no run of a plan has no ops to wait for.
   const bool has_rank = process_.rank.has_value() || process_.process.has_value();
-  return streams_.emplace(key, Stream{TrackRows(sink_, std::move(track)), has_rank}).first->second;
+  return streams_.emplace(key, Stream{TrackRows(sink_, std::move(track), wait_), has_rank}).first->second;
 }
 
 TrackRows& CuptiTrace::thread_rows(std::uint32_t thread, const char* what) {
   std::string name = thread == 0 ? std::string(what) : fmt::format("thread {}: {}", thread, what);
   if (const auto known = threads_.find(name); known != threads_.end()) return known->second;
-  TrackRows rows(sink_, host_track(name));
+  TrackRows rows(sink_, host_track(name), wait_);
   return threads_.emplace(std::move(name), std::move(rows)).first->second;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -69,6 +70,7 @@ class CuptiTrace {
 
   TraceSink& sink_;
   const CollectedProcess process_;
+  const std::shared_ptr<RoomWait> wait_ = std::make_shared<RoomWait>();
   RecentCalls calls_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Stream> streams_;  // by device, context, stream
   std::map<std::uint32_t, std::uint32_t> first_context_;                               // of each device

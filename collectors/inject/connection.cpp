@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "backend/base/clock.h"
 #include "backend/record/attach_request.h"
 
 namespace spscope::inject {
@@ -41,7 +43,11 @@ int connect_to(std::string_view name) {
 // The descriptor that comes with the answer; -1: refused, or no answer.
 int receive_memory(int fd) {
   pollfd readable = {.fd = fd, .events = POLLIN, .revents = 0};
-  if (::poll(&readable, 1, kPatienceMs) != 1) return -1;
+  const std::int64_t give_up_ns = now_ns() + std::int64_t{kPatienceMs} * 1'000'000;
+  int ready = 0;
+  do ready = ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(0, give_up_ns - now_ns()) / 1'000'000));
+  while (ready < 0 && errno == EINTR);
+  if (ready != 1) return -1;
   char answer = kAttachRefused;
   iovec data = {.iov_base = &answer, .iov_len = 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -68,7 +74,8 @@ SharedTrace* map(int fd) {
 }  // namespace
 
 std::optional<int> rank_of_process() {
-  for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
+  // That of Slurm last: whatever runs in a batch script has it, too.
+  for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     const char* const text = std::getenv(name);
     if (text == nullptr) continue;
     const char* const end = text + std::strlen(text);
@@ -96,9 +103,9 @@ std::optional<Connection> Connection::open() {
   return std::nullopt;
 }
 
-void Connection::wait_for_end() const {
-  char nothing = 0;
-  while (::recv(socket_, &nothing, 1, 0) < 0 && errno == EINTR) continue;
+bool Connection::wait_for_end(int most_ms) const {
+  pollfd readable = {.fd = socket_, .events = POLLIN, .revents = 0};
+  return ::poll(&readable, 1, most_ms) > 0;  // the other side never sends: it is the end
 }
 
 void Connection::close() const { ::shutdown(socket_, SHUT_RDWR); }

@@ -8,7 +8,8 @@
 
 namespace spscope::inject {
 
-// $RANK (torchrun), $OMPI_COMM_WORLD_RANK (mpirun), $SLURM_PROCID (srun): the first that is a number from 0 on.
+// $RANK (torchrun), $OMPI_COMM_WORLD_RANK (Open MPI), $PMI_RANK (MPICH, Intel MPI), $PMIX_RANK (launchers with PMIx),
+// $SLURM_PROCID (srun): the first that is a number from 0 on.
 std::optional<int> rank_of_process();
 
 class Connection {
@@ -18,8 +19,8 @@ class Connection {
   static std::optional<Connection> open();
 
   SharedTrace& memory() const { return *memory_; }
-  // Waits until the other side is gone or close() is called by another thread.
-  void wait_for_end() const;
+  // Waits so long at most, and says whether the other side is gone or close() was called by another thread.
+  bool wait_for_end(int most_ms) const;
   // Says that this process leaves no more.
   void close() const;
   // In the child of a fork: the memory becomes one of the child's own, so that whatever still writes there harms

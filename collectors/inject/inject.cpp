@@ -3,37 +3,30 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "backend/base/result.h"
 #include "backend/record/shared_trace_sink.h"
 #include "collectors/inject/connection.h"
+#include "collectors/nccl/plugin/plugin.h"
+#include "collectors/signals_blocked.h"
 
 namespace spscope::inject {
 namespace {
 
-// Threads of a library must not take signals that are meant for the program: those that are started meanwhile have all
-// of them blocked.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+constexpr int kTellCostsMs = 1000;  // what collectors took is known so far when the process is killed
 
- private:
-  sigset_t before_;
-};
+// What is not collected, and what to do, as a line.
+std::string text_of(const Error& error) {
+  return error.hint().empty() ? std::string(error.what()) : error.what() + ("; " + error.hint());
+}
 
 class Injected {
  public:
@@ -42,14 +35,16 @@ class Injected {
   void start() {
     // attach knows what the process is called, and names its tracks.
     const CollectedProcess process = {.rank = rank_of_process(), .process = "attached"};
-    for (const CollectorRow& row : injected_collectors()) {
-      const std::optional<Error> failed = failure_of([&] { collectors_.push_back(row.start(sink_, process)); });
-      if (failed) note(row.name, *failed);
+    for (const InjectedCollector& row : injected_collectors()) {
+      std::unique_ptr<Collector> collector;
+      if (const std::optional<Error> failed = failure_of([&] { collector = row.start(sink_, process); }))
+        note(row.name, text_of(*failed));
+      else
+        collectors_.push_back({row.name, std::move(collector), sink_.collector(row.name)});
     }
-    for (const std::unique_ptr<Collector>& collector : collectors_)
-      for (const std::string& text : collector->notes()) sink_.note(text);
+    tell_notes();
     std::thread([this] {
-      connection_.wait_for_end();
+      while (!connection_.wait_for_end(kTellCostsMs)) tell_costs();
       end();
     }).detach();
   }
@@ -59,17 +54,37 @@ class Injected {
     const std::lock_guard lock(mutex_);
     if (ended_ || ::getpid() != pid_) return;
     ended_ = true;
-    for (const std::unique_ptr<Collector>& collector : collectors_)
-      if (const std::optional<Error> failed = failure_of([&] { collector->stop(); })) note("stopping", *failed);
+    for (const Started& one : collectors_)
+      if (const std::optional<Error> failed = failure_of([&] { one.collector->stop(); }))
+        note(one.name, text_of(*failed), one.number);
+    static_cast<void>(failure_of([this] { tell_notes(); }));
+    store_costs();
     connection_.close();
   }
 
   void leave_to_parent() noexcept { connection_.leave_to_parent(); }
-  TraceSink& sink() { return sink_; }
 
  private:
-  void note(std::string_view what, const Error& error) {
-    sink_.note(std::string(what) + ": " + error.what() + (error.hint().empty() ? "" : "; " + error.hint()));
+  struct Started {
+    std::string_view name;
+    std::unique_ptr<Collector> collector;
+    std::optional<std::uint32_t> number;  // in the sink
+  };
+  void note(std::string_view name, const std::string& text, std::optional<std::uint32_t> number = {}) {
+    std::string line = std::string(name) + ": " + text;
+    if (told_.insert(line).second) sink_.note(line, number);
+  }
+  void tell_notes() {
+    for (const Started& one : collectors_)
+      for (const std::string& text : one.collector->notes()) note(one.name, text, one.number);
+  }
+  void tell_costs() {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) store_costs();
+  }
+  void store_costs() noexcept {
+    for (const Started& one : collectors_)
+      if (one.number) sink_.set_cost(*one.number, one.collector->cost(), ended_);
   }
 
   const Connection connection_;
@@ -77,18 +92,21 @@ class Injected {
   SharedTraceSink sink_;
   std::mutex mutex_;  // of what follows
   bool ended_ = false;
-  std::vector<std::unique_ptr<Collector>> collectors_;
+  std::vector<Started> collectors_;
+  std::set<std::string> told_;
 };
 
-// Never destroyed: threads of CUPTI and of the program use it until the process is gone.
+// Never destroyed: threads of CUPTI, of NCCL and of the program use it until the process is gone.
 Injected* injected = nullptr;
-std::once_flag begun;
-bool is_child = false;  // of the fork of a process that collects
+std::mutex begin_mutex;  // of what follows
+bool has_begun = false;
+thread_local bool begins = false;  // in this thread, which may come here again: CUPTI may start the driver
+bool is_child = false;             // of the fork of a process that collects
 
 void begin_here() {
+  const SignalsBlocked blocked;  // one that came while it waits for an answer would end that
   std::optional<Connection> connection = Connection::open();
   if (!connection) return;
-  const SignalsBlocked blocked;
   injected = std::make_unique<Injected>(*connection).release();
   ::pthread_atfork(nullptr, nullptr, [] {
     if (!is_child) injected->leave_to_parent();
@@ -101,17 +119,36 @@ void begin_here() {
   });
 }
 
-}  // namespace
+// The driver's own locks are held: it does not wait for a thread that may need them.
+enum class WhileOtherBegins : std::uint8_t { kWait, kLeave };
 
-TraceSink* begin() noexcept {
-  // Where it fails the program goes on without.
-  if (failure_of([] { std::call_once(begun, begin_here); })) return nullptr;
-  return injected == nullptr || is_child ? nullptr : &injected->sink();
+bool begin(WhileOtherBegins what) noexcept {
+  if (is_child || begins) return false;
+  std::unique_lock lock(begin_mutex, std::defer_lock);
+  if (what == WhileOtherBegins::kWait)
+    lock.lock();
+  else if (!lock.try_lock())
+    return false;
+  if (!has_begun) {
+    has_begun = begins = true;
+    // Where it fails the program goes on without.
+    static_cast<void>(failure_of(begin_here));
+    begins = false;
+  }
+  return injected != nullptr;
 }
 
+}  // namespace
 }  // namespace spscope::inject
+
+namespace spscope::nccl {
+
+bool collects_from_now_on() noexcept { return inject::begin(inject::WhileOtherBegins::kWait); }
+bool still_collects() noexcept { return inject::injected != nullptr && !inject::is_child; }
+
+}  // namespace spscope::nccl
 
 // The CUDA driver calls it in cuInit, by CUDA_INJECTION64_PATH; what it returns is not looked at.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
-  return spscope::inject::begin() != nullptr;
+  return spscope::inject::begin(spscope::inject::WhileOtherBegins::kLeave);
 }

@@ -1,18 +1,25 @@
 // What the injection library does in a process that `spscope attach` started: it asks for shared memory, starts
 // collectors that write there, and stops them when the program ends or attach is gone. It installs no signal handlers,
 // throws nothing into the program, and is off in the child of a fork.
+//
+// It is loaded by the CUDA driver (InitializeInjection), by NCCL as its profiler plugin (collectors/nccl/plugin), or by
+// both, in any order; whichever comes first begins.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <string_view>
 
 #include "collectors/collector.h"
 
 namespace spscope::inject {
 
-// Those that are started in the program, a list of the library itself: injected_collectors.cpp.
-std::span<const CollectorRow> injected_collectors();
+struct InjectedCollector {
+  std::string_view name;
+  std::unique_ptr<Collector> (*start)(TraceSink& sink, const CollectedProcess& process) = nullptr;
+};
 
-// Starts collecting, at the first call in a process. The sink of this process; null: nothing is collected here.
-TraceSink* begin() noexcept;
+// Those that are started in the program, a list of the library itself: injected_collectors.cpp.
+std::span<const InjectedCollector> injected_collectors();
 
 }  // namespace spscope::inject

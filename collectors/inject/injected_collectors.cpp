@@ -3,13 +3,13 @@
 namespace spscope {
 
 std::unique_ptr<Collector> start_cupti(TraceSink& sink, const CollectedProcess& process);
-std::optional<std::string> cupti_cannot_collect();
+std::unique_ptr<Collector> start_nccl(TraceSink& sink, const CollectedProcess& process);
 
 namespace inject {
 
 // Counters of GPUs are those of the host: attach reads them itself, once for all processes.
-std::span<const CollectorRow> injected_collectors() {
-  static constexpr CollectorRow kRows[] = {{"cupti", "kernels and calls", {}, cupti_cannot_collect, start_cupti}};
+std::span<const InjectedCollector> injected_collectors() {
+  static constexpr InjectedCollector kRows[] = {{"cupti", start_cupti}, {"nccl", start_nccl}};
   return kRows;
 }
 

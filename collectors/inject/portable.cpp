@@ -15,6 +15,13 @@ extern "C" double ceil(double value) noexcept {
   return whole < value ? whole + 1 : whole;
 }
 
+// Likewise, of offsets between clocks.
+extern "C" long long llround(double value) noexcept {
+  const auto whole = static_cast<long long>(value);
+  const double rest = value - static_cast<double>(whole);
+  return rest >= 0.5 ? whole + 1 : rest <= -0.5 ? whole - 1 : whole;
+}
+
 #ifdef DLFO_EH_SEGMENT_TYPE
 
 namespace {

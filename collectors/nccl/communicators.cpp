@@ -22,7 +22,9 @@ Communicators::Row* Communicators::row_of(const Handle& handle) noexcept {
 
 void* Communicators::add(const CommunicatorFacts& facts, int* mask, int wanted) noexcept {
   const std::lock_guard adding(add_mutex_);
+  if (rows_ == nullptr && failure_of([&] { rows_ = std::make_unique<Row[]>(kMax); })) wanted = 0;
   set_mask(mask, watching_ ? wanted : 0);
+  if (rows_ == nullptr) return nullptr;
   for (std::uint32_t index = 0; index < kMax; ++index) {
     Row& row = rows_[index];
     const std::lock_guard lock(row.mutex);

@@ -25,10 +25,9 @@ class Communicators {
  public:
   static constexpr std::uint32_t kMax = 1024;
 
-  Communicators() : rows_(std::make_unique<Row[]>(kMax)) {}
-
   // -- NCCL's threads
-  // Null when the table is full. `mask` is NCCL's, valid until remove(): it holds `wanted` while watching.
+  // Null when the table is full, or there is no memory for it. `mask` is NCCL's, valid until remove(): it holds
+  // `wanted` while watching.
   void* add(const CommunicatorFacts& facts, int* mask, int wanted) noexcept;
   // False: it names none that lives.
   bool remove(const void* context, std::int64_t now_ns) noexcept;
@@ -71,8 +70,8 @@ class Communicators {
   };
   Row* row_of(const Handle& handle) noexcept;
 
-  std::unique_ptr<Row[]> rows_;
-  std::mutex add_mutex_;  // of adding, and of watching_ against it
+  std::unique_ptr<Row[]> rows_;  // made with the first: processes that never use NCCL have none
+  std::mutex add_mutex_;         // of adding, and of watching_ against it
   bool watching_ = false;
   std::atomic<std::uint32_t> num_rows_{0};  // that were ever used
 };

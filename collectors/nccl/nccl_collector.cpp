@@ -10,10 +10,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "collectors/nccl/trace_output.h"
+#include "collectors/signals_blocked.h"
 
 namespace spscope {
 namespace nccl {
@@ -24,18 +26,16 @@ constexpr auto kTakeEvery = std::chrono::milliseconds(20);
 constexpr std::int64_t kStopWaitNs = 200'000'000;
 constexpr const char* kPlugin = "NCCL_PROFILER_PLUGIN";
 
+// Memory and thread come with NCCL's first communicator, so that it costs a process without NCCL next to nothing.
 class NcclCollector final : public Collector {
  public:
-  NcclCollector(TraceSink& sink, const CollectedProcess& process) : output_(sink, process) {
-    if (!watch().begin())
+  NcclCollector(TraceSink& sink, const CollectedProcess& process) : sink_(sink), process_(process) {
+    if (!watch().begin([this] { start(); }))
       throw Error(ErrorCode::kCannotCollect, "NCCL's operations are collected in this process already",
                   "stop the collector nccl that runs before starting another");
-    before_ = watch().operations().counts();
-    const std::optional<Error> failed = failure_of([&] { thread_ = std::thread([this] { take_until_stopped(); }); });
-    if (!failed) return;
-    watch().close();
+    if (!failure_) return;
     watch().end();
-    throw Error(*failed);
+    throw Error(*failure_);
   }
   ~NcclCollector() override { end(); }
 
@@ -47,34 +47,57 @@ class NcclCollector final : public Collector {
 
   CollectorCost cost() const override {
     const std::lock_guard lock(mutex_);
+    if (!output_) return {};
     return {.thread_ns = thread_ns_,
             .callback_ns = watch().callback_ns() - callback_begin_ns_,
-            .memory_bytes = Operations::memory_bytes() + Calls::memory_bytes(),
-            .records = output_.counts().records,
-            .dropped = output_.counts().dropped};
+            .memory_bytes = Operations::memory_bytes() + Calls::memory_bytes() + output_->memory_bytes(),
+            .records = output_->counts().records,
+            .dropped = output_->counts().dropped};
   }
 
   std::vector<std::string> notes() const override;
 
  private:
+  void start() noexcept;
   void end() noexcept;
+  void finish();
   void take_until_stopped();
   void take(bool last);
 
+  TraceSink& sink_;
+  const CollectedProcess process_;
   const std::int64_t callback_begin_ns_ = watch().callback_ns();
-  OperationCounts before_;    // counts go on over collectors
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
   bool stopping_ = false;
-  TraceOutput output_;
+  OperationCounts before_;             // counts go on over collectors
+  std::optional<TraceOutput> output_;  // none: NCCL has made no communicator yet
   std::optional<Error> failure_;
   std::int64_t thread_ns_ = 0;
   std::thread thread_;
+  bool ended_ = false;  // one thread stops it
 };
+
+// By whoever makes the first communicator, which a failure leaves alone: stop() tells it.
+void NcclCollector::start() noexcept {
+  const std::optional<Error> failed = failure_of([&] {
+    const std::lock_guard lock(mutex_);
+    watch().prepare();
+    output_.emplace(sink_, process_);
+    before_ = watch().operations().counts();
+    const SignalsBlocked blocked;
+    thread_ = std::thread([this] { take_until_stopped(); });
+    watch().open();
+  });
+  if (!failed) return;
+  const std::lock_guard lock(mutex_);
+  failure_ = failed;
+}
 
 std::vector<std::string> NcclCollector::notes() const {
   const std::lock_guard lock(mutex_);
-  const OutputCounts& counts = output_.counts();
+  if (!output_ || failure_) return {};
+  const OutputCounts& counts = output_->counts();
   const OperationCounts all = watch().operations().counts();
   std::vector<std::string> notes;
   const auto note = [&](std::int64_t number, std::string_view what) {
@@ -96,7 +119,7 @@ std::vector<std::string> NcclCollector::notes() const {
 
 void NcclCollector::take(bool last) {
   const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = failure_of([&] { output_.take(watch(), last, now_ns()); });
+  if (!failure_) failure_ = failure_of([&] { output_->take(watch(), last, now_ns()); });
   // A sink that failed gets no more; places are still given back.
   if (failure_ && last) (void)watch().operations().take_all();
   thread_ns_ = thread_cpu_ns();
@@ -116,8 +139,14 @@ void NcclCollector::take_until_stopped() {
 }
 
 void NcclCollector::end() noexcept {
-  if (!thread_.joinable()) return;
+  if (std::exchange(ended_, true)) return;
   watch().close();
+  if (thread_.joinable()) finish();
+  watch().end();
+}
+
+// REQUIRES: no operation starts any more.
+void NcclCollector::finish() {
   const std::int64_t begin_ns = now_ns();
   while (watch().operations().any_under_way() && now_ns() - begin_ns < kStopWaitNs)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -127,7 +156,6 @@ void NcclCollector::end() noexcept {
   }
   wake_.notify_all();
   thread_.join();
-  watch().end();
 }
 
 bool nccl_is_mapped() {
@@ -142,9 +170,18 @@ bool nccl_is_mapped() {
   return found;
 }
 
+// The library or program that has this address.
+const void* module_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
 // Whether NCCL's setting names the library or program that this code is in.
 bool names_us(const std::string& plugin) {
-  if (plugin == "STATIC_PLUGIN") return true;
+  if (plugin == "STATIC_PLUGIN") {  // what the program exports
+    const void* const exported = dlsym(RTLD_DEFAULT, "ncclProfiler_v6");
+    return exported != nullptr && module_of(exported) == module_of(reinterpret_cast<const void*>(&watch));
+  }
   Dl_info info{};
   std::error_code error;
   return dladdr(reinterpret_cast<const void*>(&watch), &info) != 0 && info.dli_fname != nullptr &&
@@ -161,11 +198,10 @@ std::optional<std::string> nccl_cannot_collect() {
   if (plugin != nullptr)
     return fmt::format("NCCL loads the profiler {} here, as {} says, and no other: unset it", plugin, nccl::kPlugin);
   if (nccl::nccl_is_mapped())
-    return "NCCL tells its operations only to a profiler that it was started with: link the program with the plugin "
-           "and "
-           "set NCCL_PROFILER_PLUGIN=STATIC_PLUGIN";
-  return "this process does not use NCCL, and neither runs of plans nor `spscope attach` bring the plugin to programs "
-         "yet";
+    return "NCCL tells its operations only to a profiler that it was started with: start the program by `spscope "
+           "attach`, or link it with the plugin and set NCCL_PROFILER_PLUGIN=STATIC_PLUGIN";
+  return "this process does not use NCCL: runs of plans never do, and programs that do are collected by `spscope "
+         "attach`";
 }
 
 std::unique_ptr<Collector> start_nccl(TraceSink& sink, const CollectedProcess& process) {

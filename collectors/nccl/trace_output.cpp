@@ -65,7 +65,12 @@ void TraceOutput::push(EventRing& ring, const RingRecord& record) {
 }
 
 TraceOutput::Row& TraceOutput::row_of(const Communicators::State& state) {
-  Row& row = rows_[state.index];
+  std::unique_ptr<Row>& made = rows_[state.index];
+  if (made == nullptr) {
+    made = std::make_unique<Row>();
+    ++num_rows_;
+  }
+  Row& row = *made;
   if (row.use == state.use) return row;
   row = {};
   row.use = state.use;

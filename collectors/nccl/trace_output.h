@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class TraceOutput {
   // Hands over what has ended; the last time, also what has not. Throws what the sink throws.
   void take(Watch& watch, bool last, std::int64_t now_ns);
   const OutputCounts& counts() const { return counts_; }
+  std::int64_t memory_bytes() const { return num_rows_ * static_cast<std::int64_t>(sizeof(Row)); }
 
  private:
   struct Row {  // of Communicators
@@ -53,8 +55,9 @@ class TraceOutput {
 
   TraceSink& sink_;
   const CollectedProcess process_;
-  std::vector<std::int64_t> removed_ns_;  // by row, as of the last take()
-  std::vector<Row> rows_;
+  std::vector<std::int64_t> removed_ns_;    // by row, as of the last take()
+  std::vector<std::unique_ptr<Row>> rows_;  // made as they are used
+  std::int64_t num_rows_ = 0;
   std::map<int, EventRing*> threads_;
   std::map<std::string, NameId> names_;
   std::int64_t calls_dropped_ = 0;

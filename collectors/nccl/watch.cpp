@@ -4,9 +4,9 @@
 
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "backend/base/clock.h"
-#include "backend/base/result.h"
 #include "collectors/nccl/interface.h"
 
 namespace spscope::nccl {
@@ -39,6 +39,8 @@ Watch::Measure::~Measure() {
 }
 
 void* Watch::add_communicator(const CommunicatorFacts& facts, int* mask, int wanted) noexcept {
+  const std::lock_guard lock(begin_mutex_);
+  if (const std::function<void()> start = std::exchange(start_, {})) start();
   return communicators_.add(facts, mask, wanted);
 }
 
@@ -114,30 +116,39 @@ void Watch::record(const void* packed, int state, const std::uint64_t* timer) no
     calls().group_end_started(handle, now_ns());
 }
 
-bool Watch::begin() {
-  if (taken_.exchange(true)) return false;
-  const std::optional<Error> failed = failure_of([&] {
-    if (operations_.load() == nullptr) operations_.store(std::make_unique<Operations>().release());
-    if (calls_.load() == nullptr) calls_.store(std::make_unique<Calls>().release());
-  });
-  if (failed) {
-    taken_.store(false);
-    throw Error(*failed);
-  }
-  // What came between the last taking and the end of another collector is not of this one.
-  (void)operations().take_all();
-  (void)calls().take_ended();
-  open_.store(true, std::memory_order_release);
-  communicators_.watch(true);
+bool Watch::begin(std::function<void()> start) {
+  const std::lock_guard lock(begin_mutex_);
+  if (std::exchange(taken_, true)) return false;
+  if (communicators_.any())
+    start();
+  else
+    start_ = std::move(start);
   return true;
 }
 
+void Watch::prepare() {
+  if (operations_.load() == nullptr) operations_.store(std::make_unique<Operations>().release());
+  if (calls_.load() == nullptr) calls_.store(std::make_unique<Calls>().release());
+  (void)operations().take_all();
+  (void)calls().take_ended();
+}
+
+void Watch::open() noexcept {
+  open_.store(true, std::memory_order_release);
+  communicators_.watch(true);
+}
+
 void Watch::close() noexcept {
+  const std::lock_guard lock(begin_mutex_);
+  start_ = {};
   communicators_.watch(false);
   open_.store(false, std::memory_order_release);
 }
 
-void Watch::end() noexcept { taken_.store(false); }
+void Watch::end() noexcept {
+  const std::lock_guard lock(begin_mutex_);
+  taken_ = false;
+}
 
 Watch& watch() noexcept {
   static Watch& only = *std::make_unique<Watch>().release();

@@ -8,7 +8,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 
 #include "collectors/nccl/calls.h"
 #include "collectors/nccl/communicators.h"
@@ -40,14 +42,19 @@ class Watch {
   void record(const void* handle, int state, const std::uint64_t* timer) noexcept;
 
   // -- the collector
-  // False: another one collects.
-  bool begin();
-  // No operation and no call starts any more; those under way go on.
+  // False: another one collects. `start` is called once there is a communicator: at once, or on the thread of NCCL
+  // that makes the first one, before NCCL is told what is wanted of it. It calls prepare() and open().
+  bool begin(std::function<void()> start);
+  // Takes memory. What came between the last taking and the end of another collector is thrown away.
+  void prepare();
+  // From now on NCCL is asked for events. REQUIRES: prepare() was called.
+  void open() noexcept;
+  // No operation and no call starts any more, and neither does `start`; those under way go on.
   void close() noexcept;
   // Others may begin.
   void end() noexcept;
   Communicators& communicators() { return communicators_; }
-  // REQUIRES: begin() was called once.
+  // REQUIRES: prepare() was called once.
   Operations& operations() { return *operations_.load(); }
   Calls& calls() { return *calls_.load(); }
 
@@ -58,9 +65,12 @@ class Watch {
 
  private:
   static constexpr std::int64_t kMeasureOne = 64;
-  std::atomic<bool> taken_{false}, open_{false};
+  std::mutex begin_mutex_;  // of the next two, and of making communicators against them
+  bool taken_ = false;
+  std::function<void()> start_;  // none: it was called, or nobody collects
+  std::atomic<bool> open_{false};
   Communicators communicators_;
-  // Made by the first begin(), and kept.
+  // Made by the first prepare(), and kept.
   std::atomic<Operations*> operations_{nullptr};
   std::atomic<Calls*> calls_{nullptr};
   std::atomic<std::uint32_t> num_callbacks_{0};

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
 
 namespace spscope::nvml {
@@ -61,11 +61,11 @@ int num_gpus(const Library& library) {
   return static_cast<int>(count);
 }
 
-std::vector<int> all_or(std::span<const int> ordinals, int count) {
-  std::vector<int> chosen(ordinals.begin(), ordinals.end());
-  if (!chosen.empty()) return chosen;
-  chosen.resize(static_cast<std::size_t>(count));
-  std::iota(chosen.begin(), chosen.end(), 0);
+std::vector<int> all_or(std::span<const int> numbers, int count) {
+  std::vector<int> chosen;
+  for (int ordinal = 0; ordinal < count; ++ordinal)
+    if (numbers.empty() || std::ranges::any_of(numbers, [&](int number) { return number % count == ordinal; }))
+      chosen.push_back(ordinal);
   return chosen;
 }
 
@@ -96,7 +96,7 @@ CudaDevices ask_cuda() {
 
 std::string gpu_name(int ordinal) { return fmt::format("GPU {}", ordinal); }
 
-FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<const int> ordinals) {
+FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<const int> numbers) {
   FoundGpus found;
   std::optional<Error> first_failure;
   const bool by_index = !cuda.failure.empty();
@@ -104,16 +104,12 @@ FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<c
     found.notes.push_back(
         fmt::format("GPUs are numbered as by nvidia-smi, since CUDA does not answer: {}", cuda.failure));
   const int count = by_index ? num_gpus(library) : static_cast<int>(cuda.pci_ids.size());
-  for (const int ordinal : all_or(ordinals, count)) {
-    if (ordinal < 0 || ordinal >= count) {
-      found.notes.push_back(fmt::format("{}: {} sees {} GPUs", gpu_name(ordinal), by_index ? "NVML" : "CUDA", count));
-      continue;
-    }
+  for (const int ordinal : all_or(numbers, count)) {
     Gpu gpu = {.ordinal = ordinal};
+    if (!by_index) gpu.bus_id = cuda.pci_ids[static_cast<std::size_t>(ordinal)];
     const int result =
         by_index ? library.calls().nvmlDeviceGetHandleByIndex_v2(static_cast<std::uint32_t>(ordinal), &gpu.handle)
-                 : library.calls().nvmlDeviceGetHandleByPciBusId_v2(
-                       cuda.pci_ids[static_cast<std::size_t>(ordinal)].c_str(), &gpu.handle);
+                 : library.calls().nvmlDeviceGetHandleByPciBusId_v2(gpu.bus_id.c_str(), &gpu.handle);
     if (result != kSuccess) {
       const Error error =
           failure(library.calls(), gpu_name(ordinal),
@@ -126,12 +122,11 @@ FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<c
       found.notes.push_back(fmt::format(
           "{}: it is divided into MIG instances: counters are of the whole GPU, and NVML measures no utilization",
           gpu_name(ordinal)));
-    found.gpus.push_back(gpu);
+    found.gpus.push_back(std::move(gpu));
   }
   if (!found.gpus.empty()) return found;
   if (first_failure) throw Error(*first_failure);
-  throw Error(ErrorCode::kCannotCollect,
-              fmt::format("{} sees {} GPUs, none that is asked for", by_index ? "NVML" : "CUDA", count),
+  throw Error(ErrorCode::kCannotCollect, fmt::format("{} sees no GPU", by_index ? "NVML" : "CUDA"),
               "see `nvidia-smi -L`, and whether CUDA_VISIBLE_DEVICES or a container hides the GPU");
 }
 

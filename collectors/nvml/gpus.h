@@ -22,6 +22,7 @@ CudaDevices ask_cuda();
 struct Gpu {
   int ordinal = 0;  // CUDA's, or NVML's index where CUDA does not answer
   void* handle = nullptr;
+  std::string bus_id = {};  // "" where CUDA does not answer
 };
 // "GPU 3"
 std::string gpu_name(int ordinal);
@@ -31,7 +32,8 @@ struct FoundGpus {
   std::vector<std::string> notes;  // GPUs that are left out, and how those are that are not as expected
 };
 
-// The GPUs of these ordinals, or all that CUDA sees. Throws Error (kCannotCollect): there is none.
-FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<const int> ordinals);
+// The GPUs of these numbers, modulo how many CUDA sees, as ranks take them, or all of them. Throws Error
+// (kCannotCollect): there is none.
+FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<const int> numbers);
 
 }  // namespace spscope::nvml

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "collectors/cuda_driver.h"
+
 namespace spscope::nvml {
 namespace {
 
@@ -77,13 +79,12 @@ bool Sampler::choose(SampledGpu& gpu, const Source& source, const Reading& readi
 }
 
 Track Sampler::track_of(const Gpu& gpu, std::string_view quantity) const {
-  const std::string name = gpu_name(gpu.ordinal);
   Track track;
   track.rank = process_.rank;
   track.kind = TrackKind::kCounter;
-  track.name = fmt::format("{} {}", name, quantity);
+  track.name = fmt::format("{} {}", gpu_name(gpu.ordinal), quantity);
   track.process = process_.process;
-  track.device = name;
+  track.device = gpu_text(gpu.ordinal, gpu.bus_id);
   return track;
 }
 

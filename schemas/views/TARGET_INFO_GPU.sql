@@ -9,7 +9,9 @@ SELECT
   device AS id,  -- deviceId of the other tables
   coalesce((SELECT substr(value, 1, instr(value || ', compute', ', compute') - 1) FROM main.machine_fact
             WHERE machine_fact.name = 'GPU ' || device), 'GPU ' || device) AS name,  -- its model, else its ordinal
-  NULL AS busLocation,  -- not known
+  (SELECT CASE WHEN min(place) = max(place) THEN min(place) END
+   FROM (SELECT substr(track.device, instr(track.device, ' at ') + 4) AS place FROM main.track
+         WHERE track.device GLOB 'GPU ' || ordinals.device || ' at *')) AS busLocation,  -- where all tracks agree
   NULL AS isDiscrete,  -- not known
   NULL AS l2CacheSize,  -- not known
   NULL AS totalMemory,  -- not known

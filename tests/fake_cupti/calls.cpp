@@ -3,6 +3,7 @@
 
 using spscope::fake_cupti::broke_rule;
 using spscope::fake_cupti::complete_current;
+using spscope::fake_cupti::complete_taken;
 using spscope::fake_cupti::Fake;
 using spscope::fake_cupti::fake;
 using spscope::fake_cupti::kVersion;
@@ -180,6 +181,7 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   if (flag != 0 && flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) broke_rule("a flag that there is not");
   if (fake().settings.late && fake().current.bytes != nullptr) fake().late.push_back(std::exchange(fake().current, {}));
   complete_current();
+  complete_taken();
   return planted("cuptiActivityFlushAll");
 }
 

@@ -66,6 +66,11 @@ void write(const void* record, std::size_t num_bytes) {
     ++f.num_dropped;
     return;
   }
+  while (static_cast<int>(f.taken.size()) < f.settings.take) {
+    std::size_t max_records = 0;
+    Buffer& more = f.taken.emplace_back();
+    f.request(&more.bytes, &more.size, &max_records);
+  }
   if (f.current.bytes != nullptr && f.current.size - f.current.used < num_bytes) complete_current();
   if (f.current.bytes == nullptr) {
     std::size_t max_records = 0;
@@ -80,6 +85,12 @@ void write(const void* record, std::size_t num_bytes) {
   f.current.last = f.current.used;
   std::memcpy(f.current.bytes + f.current.used, record, num_bytes);
   f.current.used += num_bytes;
+}
+
+void complete_taken() {
+  if (!fake().taken.empty()) fake().settings.take = 0;
+  for (const Buffer& buffer : std::exchange(fake().taken, {}))
+    if (buffer.bytes != nullptr) fake().complete(nullptr, 0, buffer.bytes, buffer.size, 0);
 }
 
 void complete_current() {

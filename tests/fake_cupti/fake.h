@@ -53,7 +53,7 @@ struct Fake {
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
   CUpti_TimestampCallbackFunc timestamp = nullptr;
   Buffer current;
-  std::vector<Buffer> late;
+  std::vector<Buffer> late, taken;
   std::int64_t num_made = 0, num_kernels = 0, num_buffers = 0;
   std::size_t num_dropped = 0;  // since it was last asked for
   std::uint32_t correlation = 0;
@@ -81,6 +81,8 @@ void report_driver_work();
 std::size_t record_bytes(std::uint32_t kind);
 // Into the current buffer, or counted as dropped.
 void write(const void* record, std::size_t num_bytes);
+// Gives back what was taken with take=N.
+void complete_taken();
 // Gives the current buffer back.
 void complete_current();
 

@@ -25,6 +25,8 @@ Settings read_settings(std::string_view text) {
       settings.untimed = std::stoi(value);
     } else if (key == "damage") {
       settings.damage = std::stoi(value);
+    } else if (key == "take") {
+      settings.take = std::stoi(value);
     } else if (key == "shapes") {
       settings.shapes = std::stoi(value);
     } else if (key == "late") {

@@ -7,6 +7,7 @@
 //   untimed=N         every N-th kernel has no times
 //   damage=N          the last record of every N-th buffer has a kind that there is not
 //   late=1            what a flush should give back comes with spscope_fake_cupti_deliver_late()
+//   take=N            from its first record to the next flush it holds N buffers more
 //   kernel_bytes=N    kernels are records of N bytes, a version that nobody knows
 //   shapes=N          kernels have N different grids; else each has its own
 //   silent=1          it steps over no record, as CUPTI 13.4 where there is no driver
@@ -21,7 +22,7 @@ namespace spscope::fake_cupti {
 struct Settings {
   std::string other;
   std::map<std::string, int> failures;  // by CALL or CALL.KIND
-  int drop = 0, untimed = 0, damage = 0, shapes = 0;
+  int drop = 0, untimed = 0, damage = 0, shapes = 0, take = 0;
   bool late = false, silent = false;
   std::size_t kernel_bytes = 0;  // 0: those of its version
 };

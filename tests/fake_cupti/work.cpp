@@ -182,6 +182,7 @@ void spscope_fake_cupti_reset(const char* settings) {
   f.timestamp = nullptr;
   f.current = {};
   f.late.clear();
+  f.taken.clear();
   f.num_made = f.num_kernels = f.num_buffers = 0;
   f.num_dropped = 0;
   f.correlation = 0;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <utility>
 
 #include "backend/base/check.h"
 #include "collectors/nccl/interface.h"
@@ -30,20 +31,33 @@ void log() {}
 
 }  // namespace
 
-FakeNccl::FakeNccl(int newest, const std::string& plugin) {
-  library_ = dlopen(plugin == "STATIC_PLUGIN" ? nullptr : plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
+FakeNccl::FakeNccl(int newest, std::string plugin) : newest_(newest), plugin_name_(std::move(plugin)) { load(); }
+
+FakeNccl::~FakeNccl() { unload(); }
+
+void FakeNccl::load() {
+  library_ = dlopen(plugin_name_ == "STATIC_PLUGIN" ? nullptr : plugin_name_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  plugin_ = nullptr;
+  interface_ = 0;
   if (library_ == nullptr) return;
-  for (int version = newest; version >= 3 && plugin_ == nullptr; --version) {
+  for (int version = newest_; version >= 3 && plugin_ == nullptr; --version) {
     plugin_ = dlsym(library_, ("ncclProfiler_v" + std::to_string(version)).c_str());
     interface_ = plugin_ == nullptr ? 0 : version;
   }
 }
 
+void FakeNccl::unload() {
+  if (library_ != nullptr) dlclose(std::exchange(library_, nullptr));
+}
+
 int FakeNccl::mask() const { return std::atomic_ref<int>(const_cast<int&>(mask_)).load(std::memory_order_relaxed); }
 
 void* FakeNccl::init(std::uint64_t hash, const char* name, int num_ranks, int rank) {
+  if (library_ == nullptr) load();
   void* context = nullptr;
   int result = 0;
+  if (interface_ == 0) return nullptr;
+  ++num_communicators_;
   if (interface_ == 3) {
     v3_ = {name, hash, rank};
     result = as<PluginV3>(plugin_).init(&context, &mask_);
@@ -57,10 +71,12 @@ void* FakeNccl::init(std::uint64_t hash, const char* name, int num_ranks, int ra
 }
 
 void FakeNccl::finalize(void* context) {
+  if (interface_ == 0) return;
   const auto finalize = interface_ == 3   ? as<PluginV3>(plugin_).finalize
                         : interface_ == 4 ? as<PluginV4>(plugin_).finalize
                                           : as<PluginV5>(plugin_).finalize;
-  SPSCOPE_CHECK(context == nullptr || finalize(context) == 0);
+  SPSCOPE_CHECK(finalize(context) == 0);
+  if (num_communicators_ > 0 && --num_communicators_ == 0) unload();
 }
 
 template <typename Descriptor>

@@ -1,5 +1,9 @@
-// A fake NCCL: it finds its profiler plugin as NCCL does, the newest interface first, and calls it in that interface's
-// descriptors, for the events that the plugin asked for. What is called, and in which order, is up to the test.
+// A fake NCCL. The layouts of its calls are those of collectors/nccl/interface.h, as the plugin's are, so it shows
+// nothing about whether NVIDIA's are the same: whoever changes them compares them with src/include/plugin/profiler of
+// NCCL.
+//
+// It finds its profiler plugin as NCCL does, the newest interface first, and calls it in that interface's descriptors,
+// for the events that the plugin asked for. What is called, and in which order, is up to the test.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +28,9 @@ struct Work {
 class FakeNccl {
  public:
   // `newest` is the newest interface that it knows: 3 is NCCL 2.26, 4 is 2.27, 5 is 2.28, 6 is 2.29 and later. `plugin`
-  // is NCCL_PROFILER_PLUGIN.
-  explicit FakeNccl(int newest, const std::string& plugin = "STATIC_PLUGIN");
+  // is NCCL_PROFILER_PLUGIN. It is closed with the last communicator, and loaded again for the next.
+  explicit FakeNccl(int newest, std::string plugin = "STATIC_PLUGIN");
+  ~FakeNccl();
   FakeNccl(const FakeNccl&) = delete;
   FakeNccl& operator=(const FakeNccl&) = delete;
 
@@ -50,13 +55,18 @@ class FakeNccl {
   void stop(void* handle);
 
  private:
+  void load();
+  void unload();
   bool wants(std::uint64_t bit) const { return (static_cast<std::uint64_t>(mask()) & bit) != 0; }
   template <typename Descriptor>
   void* call_start(void* context, Descriptor descriptor);
   template <typename Body>
   void fill(Body& body, const Work& work);
 
-  void* library_ = nullptr;
+  const int newest_;
+  const std::string plugin_name_;
+  int num_communicators_ = 0;
+  void* library_ = nullptr;       // null: closed; what it gave is still called, as by a thread of NCCL's that is late
   const void* plugin_ = nullptr;  // PluginV3, PluginV4 or PluginV5
   int interface_ = 0;
   int mask_ = 0;

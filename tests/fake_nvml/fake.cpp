@@ -1,10 +1,13 @@
 // The entry points of libnvidia-ml that spscope calls, with the types of collectors/nvml/calls.def.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "collectors/nvml/layouts.h"
 #include "tests/fake_nvml/control.h"
@@ -129,6 +132,8 @@ const char* nvmlErrorString(int result) {
 }
 
 int nvmlInit_v2() {
+  while (!fake().settings.gate.empty() && !std::filesystem::exists(fake().settings.gate))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   const Lock lock(fake().mutex);
   const int result = result_of("nvmlInit_v2");
   if (result == nvml::kSuccess) ++fake().users;

@@ -49,6 +49,8 @@ Settings read_settings(std::string_view text) {
       settings.gpus = std::stoi(what);
     } else if (key == "mig" && values.empty()) {
       settings.mig_gpu = std::stoi(what);
+    } else if (key == "gate" && values.empty()) {
+      settings.gate = what;
     } else if (key == "set" && !values.empty()) {
       settings.values[what] = values;
     } else if (key == "fail" && !values.empty()) {

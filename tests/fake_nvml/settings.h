@@ -10,6 +10,7 @@
 //   fail=CALL@GPU:RESULT,N   once, the N-th time (from 1)
 //   lose=GPU:N               all calls fail with 15 from the N-th call for this GPU on
 //   mig=GPU                  it is divided into MIG instances
+//   gate=PATH                nvmlInit_v2 waits until there is such a file, as a driver waits for GPUs that sleep
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct Settings {
   std::map<std::string, Failure> failures = {};                   // by CALL or CALL@GPU
   int lost_gpu = -1, lost_at = 0;
   int mig_gpu = -1;
+  std::string gate = {};
 };
 
 // Throws std::runtime_error naming a setting that is not known.

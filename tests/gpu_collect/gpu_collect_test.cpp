@@ -109,7 +109,7 @@ TEST_P(GpuCollect, EachLaunchAndCopyIsStoredOnceWithTheOpThatAskedForIt) {
       const Op& op = ring.op(work.span.op_id);
       EXPECT_EQ(record.run, kRun);
       EXPECT_EQ(kept.track.rank, op.rank);
-      EXPECT_EQ(kept.track.device, "GPU " + std::to_string(op.rank % 2));
+      EXPECT_EQ(kept.track.device, op.rank % 2 == 0 ? "GPU 0 at 0000:01:00.0" : "GPU 1 at 0000:02:00.0");
       EXPECT_TRUE(recorder.lies_in_op(work.span)) << "op " << work.span.op_id;
       EXPECT_EQ(communicates(ring.plan.kind_of(op)), category == EventCategory::kCopy);
       if (category == EventCategory::kCopy)

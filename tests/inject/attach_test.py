@@ -3,56 +3,32 @@ their own, and what they collect is in one file.
 
 Usage: attach_test.py SPSCOPE PROGRAM LIBRARY
 """
-import csv
-import io
+import contextlib
+import fcntl
 import os
-import shutil
+import re
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
-SPSCOPE, PROGRAM, LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
+from attached import RANKS, Attached
+
+Attached.SPSCOPE, PROGRAM, Attached.LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
+FAKE_NVML = os.environ["FAKE_NVML"]
 TRACKS = ("SELECT track.rank, track.name, track.process, count(event.begin_ns) AS events FROM track LEFT JOIN event USING "
           "(track_id) GROUP BY track.track_id ORDER BY track.rank, track.track_id")
 
 
-class AttachTest(unittest.TestCase):
+class AttachTest(Attached):
     def setUp(self):
-        self.home = Path(tempfile.mkdtemp(prefix="spscope-attach-test-"))
-        self.addCleanup(shutil.rmtree, self.home)
-        # The program looks for the library beside itself.
-        (self.home / "bin").mkdir()
-        (self.home / "lib/spscope").mkdir(parents=True)
-        os.link(SPSCOPE, self.home / "bin/spscope") if os.stat(SPSCOPE).st_dev == os.stat(self.home).st_dev else \
-            shutil.copy(SPSCOPE, self.home / "bin/spscope")
-        shutil.copy(LIBRARY, self.home / "lib/spscope/libspscope_inject.so")
-        for folder in ("scratch", "counts"):
-            (self.home / folder).mkdir()
-        self.out = self.home / "out.db"
-        self.environment = {name: value for name, value in os.environ.items()
-                            if name not in ("RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "SLURM_TMPDIR",
-                                            "CUDA_INJECTION64_PATH", "LD_PRELOAD")}
-        self.environment.update(TMPDIR=str(self.home / "scratch"), SPSCOPE_SCRIPT="most=500 every_us=50",
-                                SPSCOPE_SCRIPT_COUNTS=str(self.home / "counts"))
-
-    def command(self, *words):
-        return [self.home / "bin/spscope", "attach", "-o", self.out, "--", *map(str, words)]
-
-    def attach(self, *words, code=0):
-        done = subprocess.run(self.command(*words), capture_output=True, text=True, env=self.environment, timeout=60,
-                              check=False)
-        self.assertEqual(done.returncode, code, done.stderr)
-        self.assertEqual(list((self.home / "scratch").iterdir()), [], done.stderr)
-        self.assertFalse(Path(f"{self.out}.collecting").exists())
-        return done
-
-    def rows(self, query):
-        done = subprocess.run([SPSCOPE, "sql", self.out, query, "--csv"], capture_output=True, text=True, check=True)
-        return list(csv.DictReader(io.StringIO(done.stdout)))
+        super().setUp()
+        (self.home / "counts").mkdir()
+        self.environment.update(SPSCOPE_SCRIPT="most=500 every_us=50", SPSCOPE_SCRIPT_COUNTS=str(self.home / "counts"))
 
     def published(self):
         """Events that each process had published, by its id."""
@@ -84,7 +60,9 @@ class AttachTest(unittest.TestCase):
         self.assertEqual(times, [{"least": "1000", "most": "1000"}])
 
     def test_collecting_notes_are_told(self):
-        self.assertIn("a note of the script", self.attach(PROGRAM, "init").stderr)
+        said = self.attach(PROGRAM, "init").stderr
+        self.assertEqual(said.count("a note of the script"), 1, said)
+        self.assertEqual(said.count("a note of its end"), 1, said)
 
     def test_another_tool_is_named(self):
         self.environment["SPSCOPE_SCRIPT"] = "fail=1"
@@ -93,9 +71,10 @@ class AttachTest(unittest.TestCase):
         self.assertIn("\"Some Tool\" traces this process already; run without Some Tool", done.stderr)
 
     def test_another_injection_is_left_alone(self):
-        self.environment["CUDA_INJECTION64_PATH"] = "/of/another/tool.so"
+        self.environment.update(CUDA_INJECTION64_PATH="/of/another/tool.so", NCCL_PROFILER_PLUGIN="inspector")
         done = self.attach(PROGRAM, "init", "exit", 3, code=3)
-        self.assertIn("/of/another/tool.so", done.stderr)
+        self.assertIn("CUDA_INJECTION64_PATH is set to \"/of/another/tool.so\"", done.stderr)
+        self.assertIn("NCCL_PROFILER_PLUGIN is set to \"inspector\"", done.stderr)
         self.assertFalse(self.out.exists())
 
     def test_program_without_cuda(self):
@@ -105,12 +84,41 @@ class AttachTest(unittest.TestCase):
         self.assertIn("nothing was collected", done.stderr)
         self.assertFalse(self.out.exists())
 
+    def test_why_devices_were_idle(self):
+        """The recipe of the document, of a process without a rank and two of one rank, which number their calls alike."""
+        self.environment["SPSCOPE_SCRIPT"] += " calls=1"
+        self.attach("sh", "-c", "\"$@\" & RANK=0 \"$@\" & RANK=0 \"$@\" & wait", "sh", PROGRAM, "init", "sleep", 300)
+        text = (Path(__file__).parents[2] / "docs/file-format.md").read_text("utf-8")
+        recipe = re.search(r"^### 12\. .*?^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
+        idle = {(row["rank"], row["process"], row["cause"]): int(row["idle_ns"]) for row in self.rows(recipe)}
+        kernels = self.rows("SELECT e.rank, process, count(*) AS number, max(end_ns) - min(begin_ns) AS length_ns FROM "
+                            "event e JOIN track USING (track_id) WHERE category = 'kernel' GROUP BY process")
+        self.assertEqual(sorted(row["rank"] for row in kernels), ["", "0", "0"])
+        expected = {}
+        for row in kernels:
+            number, length_ns = int(row["number"]), int(row["length_ns"])
+            queued_ns = 2000 * (number - 1)  # before the first of them the device is not idle yet
+            expected[row["rank"], row["process"], "queued"] = queued_ns
+            expected[row["rank"], row["process"], "host"] = length_ns - 1000 * number - queued_ns
+        self.assertEqual(idle, expected)
+
     def test_death_by_a_signal(self):
         for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
             self.attach(PROGRAM, "init", "sleep", 50, "raise", int(number), code=-number)
-            (incident,) = self.rows("SELECT message FROM incident")
-            self.assertIn(f"was ended by {number.name}", incident["message"])
+            first, second = self.rows("SELECT message FROM incident")
+            self.assertIn(f"was ended by {number.name}", first["message"])
+            self.assertIn("ended without handing over what its collectors", second["message"])
             self.out.unlink()
+
+    def test_what_was_held_back_is_said(self):
+        """Of a process that calls no exit handlers, and of no other."""
+        self.environment["RANK"] = "2"
+        script = "\"$@\" exit 0; \"$@\" quit 0"
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
+        incidents = self.rows("SELECT rank, kind, message FROM incident")
+        self.assertEqual([(i["rank"], i["kind"]) for i in incidents], [("2", "4")])
+        self.assertRegex(incidents[0]["message"], r"init sleep 50 quit 0 \(process \d+\) ended without handing over")
+        self.assertIn(incidents[0]["message"], done.stderr)
 
     def test_signals_reach_the_program(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGWINCH, signal.SIGUSR1):
@@ -143,16 +151,79 @@ class AttachTest(unittest.TestCase):
         self.assertEqual(stored, published)
 
     def test_ranks_of_launchers(self):
-        for name in ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID"):
-            self.environment[name] = "3"
+        """The first of them counts: a batch script of Slurm has a rank of its own."""
+        for rank, name in enumerate(reversed(RANKS)):
+            self.environment[name] = str(rank)
             self.attach(PROGRAM, "init", "sleep", 50)
-            self.assertEqual([t["rank"] for t in self.rows(TRACKS)], ["3"])
-            del self.environment[name]
+            self.assertEqual([t["rank"] for t in self.rows(TRACKS)], [str(rank)], name)
             self.out.unlink()
 
     def test_what_lives_on_is_not_waited_for(self):
-        done = self.attach("sh", "-c", "\"$@\" > /dev/null 2>&1 & sleep 0.5", "sh", PROGRAM, "init", "sleep", 4000)
+        """One of two processes ends; the other publishes for as long as it lives."""
+        self.environment["SPSCOPE_SCRIPT"] = "every_us=50"
+        self.addCleanup(self.kill_all)
+        script = "\"$@\" sleep 30000 > /dev/null 2>&1 & \"$@\" sleep 500"
+        begin = time.monotonic()
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init")
+        self.assertLess(time.monotonic() - begin, 15)
         self.assertIn("1 of its processes that collect go on", done.stderr)
+        self.assertEqual(len(self.rows(TRACKS)), 2)
+
+    def kill_all(self):
+        for pid in self.published():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def test_counters_that_start_slowly_keep_no_process_waiting(self):
+        gate = self.home / "gate"
+        self.environment.update(SPSCOPE_FAKE_NVML=f"gate={gate}", LD_LIBRARY_PATH=FAKE_NVML)
+        script = f"\"$@\"; \"$@\"; touch '{gate}'"
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
+        self.assertEqual(len(self.published()), 2, done.stderr)
+        counters = self.rows("SELECT count(*) AS tracks FROM track WHERE name = 'GPU 0 power (W)'")
+        self.assertEqual(counters, [{"tracks": "1"}])
+
+    def test_a_shard_that_is_finished_slowly_keeps_no_process_waiting(self):
+        """The pipe that commits are told to is full until the second process has begun."""
+        pipe = self.home / "told"
+        os.mkfifo(pipe)
+        told = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, told)
+        fcntl.fcntl(told, fcntl.F_SETPIPE_SZ, 4096)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(told, b"x" * 4096)
+
+        def read_once_both_began():
+            until = time.monotonic() + 30
+            while len(self.published()) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+            while not done.is_set():
+                with contextlib.suppress(BlockingIOError):
+                    os.read(told, 4096)
+                time.sleep(0.001)
+
+        done = threading.Event()
+        reader = threading.Thread(target=read_once_both_began)
+        reader.start()
+        try:
+            said = self.attach("--acknowledge", pipe, "sh", "-c", "\"$@\"; \"$@\"", "sh", PROGRAM, "init", "sleep", 200)
+        finally:
+            done.set()
+            reader.join()
+        self.assertEqual(len(self.published()), 2, said.stderr)
+        self.assertEqual(sum(int(t["events"]) for t in self.rows(TRACKS)), sum(self.published().values()))
+
+    def test_signals_do_not_keep_a_process_from_being_collected(self):
+        """attach is stopped, so that the process waits for its answer."""
+        script = "kill -STOP $PPID; (sleep 0.3; kill -CONT $PPID) & exec \"$@\""
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "alarms", "init", "sleep", 100)
+        self.assertEqual(len(self.published()), 1, done.stderr)
+
+    def test_a_process_that_was_not_answered_is_named(self):
+        script = "kill -STOP $PPID; \"$@\" & sleep 1; kill -KILL $!; wait; kill -CONT $PPID"
+        done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 100)
+        self.assertRegex(done.stderr, r"not collected: process \d+ did not wait for the answer")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ENTRY_POINTS = {"InitializeInjection"}
+ENTRY_POINTS = {"InitializeInjection", *(f"ncclProfiler_v{version}" for version in (3, 4, 5, 6))}
 NEWEST_GLIBC = (2, 34)
 MOST_BYTES = 1_000_000
 # Of the loader, which maps libc itself.
@@ -18,8 +18,10 @@ def said_by(*command):
 
 
 def main(library):
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", said_by("readelf", "-dW", library))
+    dynamic = said_by("readelf", "-dW", library)
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
     assert needed == ["libc.so.6"], f"it needs {needed}"
+    assert "NODELETE" in dynamic, "NCCL would unmap it while its threads run"
 
     exported, asked, unversioned = set(), set(), set()
     for line in said_by("nm", "-D", library).splitlines():

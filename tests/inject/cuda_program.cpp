@@ -1,22 +1,37 @@
-// A program that uses CUDA, as far as attach sees: it starts the driver, which loads the injection library, and then
-// does what its arguments say, one after the other:
+// A program that uses CUDA and NCCL, as far as attach sees: the driver and NCCL load the injection library, and it does
+// what its arguments say, one after the other:
 //
 //   init        starts the driver
+//   open PATH   loads a library
+//   work N      N rounds on a GPU (tests/fake_cuda/program)
+//   nccl V      a communicator of an NCCL that knows profilers up to interface V (nccl_work.h)
+//   reduce N    N all-reduces
+//   send N      N sends
+//   leave       ends the communicator
 //   print TEXT  a line on stdout
 //   sleep MS
 //   fork        goes on as the child of a fork, and ends as the child ended
 //   exec        becomes this program again, with the arguments that follow
 //   signals     waits for a signal and prints which came
 //   raise N     sends itself a signal
+//   alarms      from now on a signal interrupts it every millisecond
 //   exit N      by exit(); at the end of the arguments it ends with 0
+//   quit N      by _exit(), as forked workers of Python do
 #include <dlfcn.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <thread>
+
+#include "tests/fake_cuda/program/device_work.h"
+#include "tests/inject/nccl_work.h"
 
 namespace {
 
@@ -26,6 +41,12 @@ void start_driver() {
   auto* const init = driver == nullptr ? nullptr : reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
   if (init != nullptr && init(0) == 0) return;
   std::fprintf(stderr, "no driver: %s\n", dlerror());
+  std::exit(9);
+}
+
+void open_library(const char* path) {
+  if (dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  std::fprintf(stderr, "no library: %s\n", dlerror());
   std::exit(9);
 }
 
@@ -40,6 +61,14 @@ void wait_for_signal() {
   std::printf("signal %d\n", signal);
 }
 
+void interrupt_often() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  sigaction(SIGALRM, &action, nullptr);
+  const itimerval every = {.it_interval = {0, 1000}, .it_value = {0, 1000}};
+  setitimer(ITIMER_REAL, &every, nullptr);
+}
+
 int end_of(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
@@ -49,15 +78,24 @@ int end_of(pid_t child) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::unique_ptr<spscope::NcclWork> nccl;
   for (int i = 1; i < argc; ++i) {
     const std::string what = argv[i];
     const auto number = [&] { return ++i < argc ? std::atoi(argv[i]) : 0; };
     if (what == "init") start_driver();
+    if (what == "open" && ++i < argc) open_library(argv[i]);
+    if (what == "work") spscope::fake_cuda::work_on_device(number());
+    if (what == "nccl") nccl = std::make_unique<spscope::NcclWork>(number());
+    if (what == "reduce") nccl->reduce(number());
+    if (what == "send") nccl->send(number());
+    if (what == "leave") nccl.reset();
     if (what == "print" && ++i < argc) std::puts(argv[i]);
-    if (what == "sleep") usleep(static_cast<useconds_t>(number()) * 1000);
+    if (what == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number()));
     if (what == "signals") wait_for_signal();
     if (what == "raise") raise(number());
+    if (what == "alarms") interrupt_often();
     if (what == "exit") std::exit(number());
+    if (what == "quit") _exit(number());
     if (what == "exec") {
       argv[i] = argv[0];
       execv("/proc/self/exe", argv + i);

@@ -1,7 +1,8 @@
 // A collector without a GPU, in a build of the injection library of its own: threads that push kernels one after the
 // other, each a microsecond long, as fast or slow as SPSCOPE_SCRIPT says: "threads=2 every_us=50 most=1000 fail=1".
-// How many were published stands in the file $SPSCOPE_SCRIPT_COUNTS/PID, a number of 8 bytes for each thread, which
-// stays behind when the process is killed: each is written after the records that it counts.
+// With "calls=1" each was asked for by a call 2 us before it. How many were published stands in the file
+// $SPSCOPE_SCRIPT_COUNTS/PID, a number of 8 bytes for each thread, which stays behind when the process is killed: each
+// is written after the records that it counts.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,20 +61,32 @@ class ScriptedCollector final : public Collector {
       if (thread.joinable()) thread.join();
   }
   CollectorCost cost() const override { return {}; }
-  std::vector<std::string> notes() const override { return {"a note of the script"}; }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes = {"a note of the script"};
+    if (stopping_) notes.emplace_back("a note of its end");
+    return notes;
+  }
 
  private:
   void work(TraceSink& sink, const Track& track, std::atomic<std::uint64_t>& count) {
     EventRing& ring = sink.ring(track, 1 << 14);
     const NameId name = sink.name("kernel of " + track.name);
     const int most = setting("most=", 0), every_us = setting("every_us=", 100);
+    const std::int64_t queued_ns = setting("calls=", 0) != 0 ? 2000 : 0;
+    const Track host = {.rank = track.rank, .kind = TrackKind::kHostThread, .name = "calls of " + track.name};
+    EventRing* const calls = queued_ns > 0 ? &sink.ring(host, 1 << 14) : nullptr;
     std::int64_t end_ns = 0;
     for (int i = 0; !stopping_ && (most == 0 || i < most); ++i) {
       WorkEvent event;
-      event.span = {std::max(now_ns(), end_ns), 0, -1, name, event_flags(EventCategory::kKernel)};
+      event.span = {std::max(now_ns(), end_ns) + queued_ns, 0, -1, name, event_flags(EventCategory::kKernel)};
       event.span.end_ns = end_ns = event.span.begin_ns + 1000;
       event.correlation = static_cast<std::uint32_t>(i + 1);  // 0 is none
       event.detail = sink.detail({.grid = {i % 4 + 1, 1, 1}, .device = 0});
+      if (calls != nullptr) {
+        WorkEvent call = event;
+        call.span = {event.span.begin_ns - queued_ns, event.span.begin_ns, -1, name, event_flags(EventCategory::kApi)};
+        calls->push(RingRecord::of(call));
+      }
       if (ring.push(RingRecord::of(event))) count.fetch_add(1);
       if (every_us > 0) std::this_thread::sleep_for(std::chrono::microseconds(every_us));
     }
@@ -89,11 +102,10 @@ std::unique_ptr<Collector> start_scripted(TraceSink& sink, const CollectedProces
   return std::make_unique<ScriptedCollector>(sink, process);
 }
 
-constexpr CollectorRow kRows[] = {
-    {"scripted", "kernels by a script", {}, [] { return std::optional<std::string>(); }, start_scripted}};
+constexpr InjectedCollector kRows[] = {{"scripted", start_scripted}};
 
 }  // namespace
 
-std::span<const CollectorRow> injected_collectors() { return kRows; }
+std::span<const InjectedCollector> injected_collectors() { return kRows; }
 
 }  // namespace spscope::inject

@@ -3,6 +3,10 @@
 // its last communicator, or a program that exports them (NCCL_PROFILER_PLUGIN=STATIC_PLUGIN).
 //
 // Each turns the descriptors of its version into calls of Watch. NCCL looks for v6 first, then for v5, v4 and v3.
+#include "collectors/nccl/plugin/plugin.h"
+
+#include <atomic>
+
 #include "collectors/nccl/interface.h"
 #include "collectors/nccl/watch.h"
 
@@ -14,6 +18,11 @@ constexpr int kWantedV5 = kWantedV3 | kGroupCall | kCollectiveCall | kPointToPoi
 constexpr int kWantedV6 = kWantedV5 | kCopyCollective;
 
 int add(void** context, int* mask, int wanted, const char* name, std::uint64_t hash, int num_ranks, int rank) noexcept {
+  *context = nullptr;
+  if (!collects_from_now_on()) {
+    std::atomic_ref<int>(*mask).store(0, std::memory_order_relaxed);  // other communicators may share it
+    return 0;
+  }
   CommunicatorFacts facts = {.hash = hash, .num_ranks = num_ranks, .rank = rank};
   facts.name.assign(name);
   *context = watch().add_communicator(facts, mask, wanted);
@@ -136,12 +145,15 @@ void* start_of(void* context, const DescriptorV5& what) noexcept {
 
 template <typename Described>
 int start(void* context, void** handle, Described* what) noexcept {
+  *handle = nullptr;
+  if (what == nullptr || !still_collects()) return 0;
   const Watch::Measure measure(watch());
-  *handle = what == nullptr ? nullptr : start_of(context, *what);
+  *handle = start_of(context, *what);
   return 0;
 }
 
 int stop(void* handle) noexcept {
+  if (!still_collects()) return 0;
   const Watch::Measure measure(watch());
   watch().stop(handle);
   return 0;
@@ -150,13 +162,14 @@ int stop(void* handle) noexcept {
 // v3 has no state that tells a time.
 int record_v3(void*, int, StateArguments*) noexcept { return 0; }
 int record(void* handle, int state, StateArguments* arguments) noexcept {
+  if (!still_collects()) return 0;
   const Watch::Measure measure(watch());
   watch().record(handle, state, arguments == nullptr ? nullptr : &arguments->timer);
   return 0;
 }
 
 int finalize(void* context) noexcept {
-  watch().remove_communicator(context);
+  if (still_collects()) watch().remove_communicator(context);
   return 0;
 }
 

@@ -27,9 +27,10 @@ TEST_F(NcclCannotCollect, WithAnotherProfiler) {
   EXPECT_THAT(why("none"), HasSubstr("unset it"));
 }
 
-TEST_F(NcclCannotCollect, ButWhenNcclWillLoadThisProgram) {
-  EXPECT_EQ(why("/proc/self/exe"), "it can");
-  EXPECT_EQ(why("STATIC_PLUGIN"), "it can");
+TEST_F(NcclCannotCollect, ButWhenNcclWillLoadThisProgram) { EXPECT_EQ(why("/proc/self/exe"), "it can"); }
+
+TEST_F(NcclCannotCollect, AsAStaticPluginThatThisProgramHasNot) {
+  EXPECT_THAT(why("STATIC_PLUGIN"), HasSubstr("loads the profiler STATIC_PLUGIN here"));
 }
 
 }  // namespace

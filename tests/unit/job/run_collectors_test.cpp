@@ -38,6 +38,7 @@ std::unique_ptr<Collector> fail(TraceSink&, const CollectedProcess&) {
 
 constexpr CollectorRow kCan[] = {{"best", "", "", can, start}, {"spare", "", "best", can, start}};
 constexpr CollectorRow kCannot[] = {{"best", "", "", has_no_library, fail}, {"spare", "", "best", can, start}};
+constexpr CollectorRow kByName[] = {{"best", "", "", can, start}, {"named", "", "", has_no_library, start, false}};
 constexpr CollectorRow kFails[] = {{"best", "", "", can, fail}, {"spare", "", "best", can, start}};
 
 std::vector<std::string> names(const RunCollectors& collectors) {
@@ -68,6 +69,13 @@ TEST(RunCollectors, WhatAutoLeavesOutIsANoteAndAnotherTakesItsPlace) {
   EXPECT_THAT(refused.left_out().front(), HasSubstr("another one traces already; run without it"));
 }
 
+TEST(RunCollectors, WhatHasNothingToWatchInRunsIsTakenByItsNameAlone) {
+  const RunCollectors all = collectors_of({"auto"}, "cuda", kByName);
+  EXPECT_THAT(names(all), ElementsAre("best"));
+  for (const std::string& note : all.left_out()) EXPECT_THAT(note, testing::Not(HasSubstr("named")));
+  EXPECT_THAT(names(collectors_of({"named"}, "cuda", kByName)), ElementsAre("named"));
+}
+
 TEST(RunCollectors, OneThatIsNamedAndCannotIsAnError) {
   try {
     collectors_of({"best"}, "cuda", kFails);
@@ -83,17 +91,22 @@ TEST(RunCollectors, CostsAndNotesAreThoseOfTheCollector) {
   RunCollectors collectors = collectors_of({"auto"}, "cuda", kCan);
   collectors.stop();
   const CollectorRecord record = collectors.records(3).front();
-  EXPECT_EQ(record, (CollectorRecord{3, "best", 2'000'000, 3, 1 << 20, 5, 1,
+  EXPECT_EQ(record, (CollectorRecord{3,
+                                     "",
+                                     "best",
+                                     {2'000'000, 3, 1 << 20, 5, 1},
                                      "best: copies: not recorded\nbest: its end failed; look at it"}));
+  EXPECT_EQ(cost_text(record.cost), "5 records, 1 lost; 2 ms of its own threads, 1.0 MiB");
 }
 
 TEST(RunCollectors, CostsOfProcessesAreSaidTogetherAndNotesWithTheirRanks) {
-  const CollectorRecord first = {0, "best", 2'000'000, 3, 1 << 20, 5, 0, "best: no calls"};
+  const CollectorRecord first = {0, "", "best", {2'000'000, 3, 1 << 20, 5, 0}, "best: no calls"};
   EXPECT_THAT(collector_texts(std::span(&first, 1)),
               ElementsAre("best: no calls", "best: 5 records, none lost; 2 ms of its own threads, 1.0 MiB"));
-  const CollectorRecord all[] = {first,
-                                 {1, "best", 4'000'000, 3, 1 << 19, 7, 2, "best: no calls\nbest: 2 of 9 are missing"},
-                                 {1, "other", 0, 0, 0, 1, 0, ""}};
+  const CollectorRecord all[] = {
+      first,
+      {1, "", "best", {4'000'000, 3, 1 << 19, 7, 2}, "best: no calls\nbest: 2 of 9 are missing"},
+      {1, "", "other", {0, 0, 0, 1, 0}, ""}};
   EXPECT_THAT(collector_texts(all),
               ElementsAre("rank 1: best: 2 of 9 are missing", "best: no calls",
                           "best, 2 processes: 12 records, 2 lost; 6 ms of its own threads, 1.5 MiB",

@@ -70,6 +70,64 @@ TEST_F(SharedTraceTest, BringsOverTracksNamesDetailsAndRecords) {
   EXPECT_FALSE(reader.drain());
 }
 
+TEST_F(SharedTraceTest, CostsOfCollectorsAreThoseThatWereToldLast) {
+  const std::optional<std::uint32_t> cupti = program.collector("cupti"), nccl = program.collector("nccl");
+  ASSERT_TRUE(cupti && nccl);
+  program.note("cupti: copies: not recorded", cupti);
+  program.note("nvml: cannot be started");
+  program.set_cost(*nccl, {1, 2, 3, 4, 5}, false);
+  program.set_cost(*cupti, {10, 20, 30, 40, 50}, false);
+  program.set_cost(*cupti, {11, 21, 31, 41, 51}, true);
+  reader.drain();
+  EXPECT_EQ(reader.collectors(),
+            (std::vector<CollectorRecord>{
+                {3, "python (process 7)", "cupti", {11, 21, 31, 41, 51}, "cupti: copies: not recorded"},
+                {3,
+                 "python (process 7)",
+                 "nccl",
+                 {1, 2, 3, 4, 5},
+                 "nccl: the process ended before the collector did: what had not been handed over by then is missing "
+                 "and counted nowhere, and what it took is as of up to a second before"}}));
+  EXPECT_EQ(notes.size(), 2u);
+  memory->costs[0].records = -1;
+  EXPECT_EQ(reader.collectors()[0].cost.records, 0) << "damage";
+  for (int i = 2; i < SharedTrace::kMaxCollectors; ++i) EXPECT_TRUE(program.collector("more"));
+  EXPECT_FALSE(program.collector("too many"));
+}
+
+TEST_F(SharedTraceTest, CollectivesOfNcclComeOver) {
+  EventRing& ring = program.ring({.overlapping = true, .kind = TrackKind::kForeign, .name = "NCCL 0x1"}, 16);
+  RingRecord record;
+  record.kind = RingKind::kCollective;
+  record.span = {100, 200, -1, 0, event_flags(EventCategory::kTransfer)};
+  record.transfer_begin_ns = 150;
+  record.sequence = -1;  // not known
+  record.bytes = 4000;
+  record.peer = 6;
+  ring.push(record);
+  record.transfer_begin_ns = 201;  // after its end
+  ring.push(record);
+  while (reader.drain()) kept.take();
+  ASSERT_EQ(kept.tracks[0].records.size(), 1u);
+  EXPECT_EQ(kept.tracks[0].records[0].collective(), (CollectiveEvent{record.span, 100, 150, 200, -1, 4000, 0, 6}));
+  EXPECT_EQ(kept.tracks[0].unreadable, 1);
+}
+
+TEST_F(SharedTraceTest, WhatComesAfterTheSealIsLeft) {
+  EventRing& ring = program.ring(stream(1), 256);
+  ring.push(kernel(1, program.name("before")));
+  reader.seal();
+  ring.push(kernel(20, program.name("after")));
+  program.ring(stream(2), 256).push(kernel(1, 0));
+  EXPECT_FALSE(reader.is_empty());
+  while (reader.drain()) kept.take();
+  EXPECT_TRUE(reader.is_empty());
+  ASSERT_EQ(kept.tracks.size(), 1u);
+  EXPECT_EQ(kept.tracks[0].records.size(), 1u);
+  EXPECT_EQ(kept.names, std::vector<std::string>{"before"});
+  EXPECT_TRUE(notes.empty());
+}
+
 TEST_F(SharedTraceTest, CountsWhatWasDropped) {
   EventRing& ring = program.ring(stream(1), SharedTrace::kLeastRecords);
   for (std::size_t i = 0; i < SharedTrace::kLeastRecords + 7; ++i) ring.push(kernel(static_cast<std::int64_t>(i), 0));

@@ -21,6 +21,8 @@ Observation sample() {
   o.tool_version = "1.0";
   o.work = {{0, "device stream", "kernel", 4, 2'000'000}, {{}, "foreign", "other", 1, 0}};
   o.kernels = {{"gemm", 4, 2'000'000}};
+  o.collectors = {{0, "python (process 7)", "cupti", {4'000'000, 0, 3 << 20, 1'234, 5}, ""},
+                  {kNoRank, "", "nvml", {1'000'000, 0, 1 << 20, 77, 0}, ""}};
   return o;
 }
 
@@ -29,8 +31,10 @@ TEST(ObservedPart, SaysWhatRanAndForHowLong) {
   const Report report = make_report({}, {}, observed);
   EXPECT_EQ(report.title, "An observed program");
   const std::string text = render_markdown(report);
-  EXPECT_THAT(text, AllOf(HasSubstr("observed, all times measured; 2 ranks; 3.00 ms"), HasSubstr("device stream"),
-                          HasSubstr("gemm"), HasSubstr("500 us"), Not(HasSubstr(" nan")), Not(HasSubstr(" inf"))));
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("observed, all times measured; 2 ranks; 3.00 ms"), HasSubstr("device stream"),
+                  HasSubstr("gemm"), HasSubstr("500 us"), HasSubstr("python (process 7)"), HasSubstr("1,234"),
+                  HasSubstr("4.00 ms"), HasSubstr("all of the host"), Not(HasSubstr(" nan")), Not(HasSubstr(" inf"))));
   EXPECT_THAT(render_html(report), AllOf(HasSubstr("torchrun &lt;train&gt;.py"), Not(HasSubstr("<train>"))));
 }
 

@@ -45,13 +45,14 @@ TEST_F(NvmlGpus, AreFoundByTheirPlaceOnTheBus) {
   EXPECT_THAT(indices(all), ElementsAre(2, 0));
   EXPECT_EQ(all.gpus[0].ordinal, 0);
   EXPECT_EQ(all.gpus[1].ordinal, 1);
+  EXPECT_EQ(all.gpus[0].bus_id, "0000:03:00.0");
   EXPECT_THAT(all.notes, IsEmpty());
   EXPECT_THAT(indices(find("", chosen_, {1})), ElementsAre(0));
 }
 
 TEST_F(NvmlGpus, AreNumberedAsNvidiaSmiDoesWhereCudaIsSilent) {
   const FoundGpus found = find("", silent_, {3, 1});
-  EXPECT_THAT(indices(found), ElementsAre(3, 1));
+  EXPECT_THAT(indices(found), ElementsAre(1, 3));
   EXPECT_THAT(found.notes, ElementsAre("GPUs are numbered as by nvidia-smi, since CUDA does not answer: no libcuda"));
   EXPECT_THAT(indices(find("", silent_, {})), ElementsAre(0, 1, 2, 3));
 }
@@ -63,8 +64,9 @@ TEST_F(NvmlGpus, OneThatIsForbiddenIsLeftOutWithANote) {
                                                  "Permissions; this user may not use the GPU")));
 }
 
-TEST_F(NvmlGpus, OneThatCudaDoesNotSeeIsNamed) {
-  EXPECT_THAT(find("", chosen_, {0, 2}).notes, ElementsAre("GPU 2: CUDA sees 2 GPUs"));
+TEST_F(NvmlGpus, RanksShareThemInTurn) {
+  EXPECT_THAT(indices(find("", chosen_, {3})), ElementsAre(0));
+  EXPECT_THAT(indices(find("", chosen_, {4, 5, 6})), ElementsAre(2, 0));
 }
 
 TEST_F(NvmlGpus, WithoutAnyTheFirstCauseIsTheError) {
@@ -74,7 +76,7 @@ TEST_F(NvmlGpus, WithoutAnyTheFirstCauseIsTheError) {
   EXPECT_THAT(lost->hint(), HasSubstr("Xid"));
   const std::optional<Error> hidden = failure_of([&] { find("", {}, {}); });
   ASSERT_TRUE(hidden);
-  EXPECT_STREQ(hidden->what(), "CUDA sees 0 GPUs, none that is asked for");
+  EXPECT_STREQ(hidden->what(), "CUDA sees no GPU");
   EXPECT_THAT(hidden->hint(), HasSubstr("CUDA_VISIBLE_DEVICES"));
   const std::optional<Error> uncounted = failure_of([&] { find("fail=nvmlDeviceGetCount_v2:999", silent_, {}); });
   ASSERT_TRUE(uncounted);

@@ -1,0 +1,21 @@
+// What a collector (collectors/collector.h) took for itself since it was started.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace spscope {
+
+struct CollectorCost {
+  std::int64_t thread_ns = 0;             // CPU time of its own threads
+  std::int64_t callback_ns = 0;           // time of the program's threads in its callbacks, where it is measured
+  std::int64_t memory_bytes = 0;          // most at once
+  std::int64_t records = 0, dropped = 0;  // records that it handed over, and that it or its source lost
+  CollectorCost& operator+=(const CollectorCost& other);  // of another process
+  friend bool operator==(const CollectorCost&, const CollectorCost&) = default;
+};
+
+// "12000 records, none lost; 31 ms of its own threads, 24.0 MiB"
+std::string cost_text(const CollectorCost& cost);
+
+}  // namespace spscope

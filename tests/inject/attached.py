@@ -1,0 +1,56 @@
+"""What tests of programs under `spscope attach` share: a program, a library and the folders that attach uses, each test with
+its own."""
+import csv
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+OF_LAUNCHERS = (*RANKS, "SLURM_TMPDIR")
+OF_TOOLS = ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "LD_PRELOAD")
+
+
+class Attached(unittest.TestCase):
+    SPSCOPE = LIBRARY = ""  # set by the script
+
+    def setUp(self):
+        self.home = Path(tempfile.mkdtemp(prefix="spscope-attach-test-"))
+        self.addCleanup(shutil.rmtree, self.home)
+        # The program looks for the library beside itself.
+        (self.home / "bin").mkdir()
+        (self.home / "lib/spscope").mkdir(parents=True)
+        os.link(self.SPSCOPE, self.home / "bin/spscope") if os.stat(self.SPSCOPE).st_dev == os.stat(self.home).st_dev \
+            else shutil.copy(self.SPSCOPE, self.home / "bin/spscope")
+        self.library = shutil.copy(self.LIBRARY, self.home / "lib/spscope/libspscope_inject.so")
+        (self.home / "scratch").mkdir()
+        self.out = self.home / "out.db"
+        self.environment = {name: value for name, value in os.environ.items() if name not in OF_LAUNCHERS + OF_TOOLS}
+        self.environment["TMPDIR"] = str(self.home / "scratch")
+
+    def command(self, *words):
+        """Flags of attach come before the program."""
+        flags = words[:2] if words[0] == "--acknowledge" else ()
+        return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
+                *map(str, words[len(flags):])]
+
+    def attach(self, *words, code=0):
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, env=self.environment, timeout=120,
+                              check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(list((self.home / "scratch").iterdir()), [], done.stderr)
+        self.assertFalse(Path(f"{self.out}.collecting").exists())
+        return done
+
+    def rows(self, query):
+        done = subprocess.run([self.SPSCOPE, "sql", self.out, query, "--csv"], capture_output=True, text=True, check=True)
+        return list(csv.DictReader(io.StringIO(done.stdout)))
+
+    def value(self, query):
+        """The one number that it gives."""
+        (row,) = self.rows(query)
+        (value,) = row.values()
+        return int(value)

@@ -1,0 +1,264 @@
+"""Programs under `spscope attach` with the library and the collectors that users have, on fakes of the driver, of CUPTI and
+of NCCL: what the fakes say that they did is in the file once, or counted, and every failure says why and what to do.
+
+Usage: collect_test.py SPSCOPE PROGRAM LIBRARY CUPTI_FOLDER RUNTIME
+CUPTI_FOLDER holds the fake CUPTI of CUDA N as N/libcupti.so.N; RUNTIME is a library that stands for the CUDA runtime.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from attached import Attached
+
+Attached.SPSCOPE, PROGRAM, Attached.LIBRARY, CUPTI, RUNTIME = (str(Path(path).resolve()) for path in sys.argv[1:6])
+COLLECTIVES = "FROM event WHERE transfer_begin_ns IS NOT NULL"
+
+
+def cupti_of(cuda):
+    return f"{CUPTI}/{cuda}/libcupti.so.{cuda}"
+
+
+class CollectTest(Attached):
+    def setUp(self):
+        super().setUp()
+        self.report = self.home / "report"
+        self.environment["SPSCOPE_FAKE_CUPTI_REPORT"] = str(self.report)
+        self.environment.pop("LD_LIBRARY_PATH", None)
+
+    # -- judging
+
+    def told(self):
+        """What the fakes did, by the one process that had them."""
+        (line,) = self.report.read_text().splitlines()
+        return json.loads(line)
+
+    def expect_balance(self):
+        self.assertEqual(self.rows("SELECT * FROM ledger WHERE sent != stored + dropped + unreadable + lost"), [])
+        self.assertIn("right in all chunks", subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True,
+                                                            text=True, check=False).stdout)
+
+    def num_collectives(self):
+        return self.value(f"SELECT count(*) {COLLECTIVES}")
+
+    def cost(self, name):
+        (cost,) = self.rows(f"SELECT * FROM collector WHERE name = '{name}'")
+        return cost
+
+    def expect_work(self):
+        """Each piece of work is stored once."""
+        told = self.told()
+        self.assertEqual(told["fault"], "", "a rule of CUPTI was broken")
+        for what, view in (("kernels", "KERNEL"), ("copies", "MEMCPY"), ("memsets", "MEMSET"),
+                           ("waits", "SYNCHRONIZATION")):
+            self.assertGreater(told[what], 0)
+            self.assertEqual(self.value(f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_{view}"), told[what], what)
+        self.assertEqual(self.value("SELECT count(DISTINCT correlationId) FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+                         told["kernels"])
+        cost = self.cost("cupti")
+        self.assertEqual((int(cost["records"]), int(cost["dropped"])), (told["records"], 0), cost)
+        self.assertGreater(int(cost["memory_bytes"]), 0)
+        self.assertEqual(self.value("SELECT sum(sent - stored) FROM ledger"), 0)
+        self.expect_balance()
+
+
+class Cupti(CollectTest):
+    def test_each_cuda_with_the_cupti_that_is_mapped(self):
+        for cuda in (11, 12, 13):
+            with self.subTest(cuda=cuda):
+                self.report.unlink(missing_ok=True)
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "open", cupti_of(cuda), "init", "work", 200, "print", "its line", "exit", 7,
+                                   code=7)
+                self.assertEqual(done.stdout, "its line\n")
+                self.expect_work()
+                self.assertIn("cupti: ", done.stderr)
+                self.assertIn("none lost", done.stderr)
+
+    def test_each_cuda_with_the_cupti_beside_the_runtime(self):
+        for cuda in (11, 12, 13):
+            with self.subTest(cuda=cuda):
+                self.report.unlink(missing_ok=True)
+                self.out.unlink(missing_ok=True)
+                toolkit = self.home / f"cuda-{cuda}/lib64"
+                toolkit.mkdir(parents=True)
+                runtime = shutil.copy(RUNTIME, toolkit / f"libcudart.so.{cuda}")
+                cupti = toolkit.parent / "extras/CUPTI/lib64"
+                cupti.mkdir(parents=True)
+                shutil.copy(cupti_of(cuda), cupti)
+                self.attach(PROGRAM, "open", runtime, "init", "work", 100)
+                self.expect_work()
+
+    def test_the_mapped_one_goes_before_the_one_beside_the_runtime(self):
+        toolkit = self.home / "lib64"
+        toolkit.mkdir()
+        runtime = shutil.copy(RUNTIME, toolkit / "libcudart.so.12")
+        (toolkit / "libcupti.so.12").write_text("no library\n")
+        self.attach(PROGRAM, "open", runtime, "open", cupti_of(12), "init", "work", 10)
+        self.expect_work()
+
+    def test_lost_records_are_counted_and_explained(self):
+        for settings, cause, remedy in (
+                ("drop=7", "records are missing: CUPTI had no buffer", "a core left free"),
+                ("untimed=5", "records are missing: CUPTI gave them no times", "leave memory of the GPU free"),
+                ("damage=1", "they have a form that this version", "use a newer one"),
+                ("take=264", "buffers more than it may have", "")):
+            with self.subTest(settings=settings):
+                self.report.unlink(missing_ok=True)
+                self.out.unlink(missing_ok=True)
+                self.environment["SPSCOPE_FAKE_CUPTI"] = settings
+                done = self.attach(PROGRAM, "open", cupti_of(13), "init", "work", 100, "sleep", 300, "work", 100, "exit", 3,
+                                   code=3)
+                self.assertIn(cause, done.stderr)
+                self.assertIn(remedy, done.stderr)
+                told, cost = self.told(), self.cost("cupti")
+                self.assertEqual(told["fault"], "")
+                self.assertIn(cause, cost["notes"])
+                self.assertEqual(int(cost["records"]) + int(cost["dropped"]), told["records"], cost)
+                self.assertGreater(int(cost["dropped"]), 0)
+                self.assertEqual(self.value("SELECT sum(dropped + unreadable) FROM ledger"), int(cost["dropped"]))
+                self.expect_balance()
+
+    def test_buffers_that_come_too_late(self):
+        self.environment["SPSCOPE_FAKE_CUPTI"] = "late=1"
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 2000)
+        self.assertIn("did not give back", done.stderr)
+        self.assertIn("use the newest CUPTI", done.stderr)
+
+    def test_cupti_that_cannot_collect_leaves_the_rest(self):
+        """The message names cause and remedy, the program goes on, and NCCL is collected."""
+        for settings, cause, remedy in (
+                ("other=torch.profiler", "\"torch.profiler\" traces this process already", "run without torch.profiler"),
+                ("fail=cuptiActivityEnable.10:35", "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", "run as root"),
+                ("fail=cuptiSubscribe:45", "cuptiSubscribe failed with 45", "does not trace under WSL"),
+                ("fail=cuptiActivityRegisterCallbacks:999", "failed with 999", "does not reach the CUDA driver"),
+                ("kernel_bytes=320", "does not know", "use a newer version of spscope")):
+            with self.subTest(settings=settings):
+                self.out.unlink(missing_ok=True)
+                self.environment["SPSCOPE_FAKE_CUPTI"] = settings
+                done = self.attach(PROGRAM, "open", cupti_of(13), "init", "work", 10, "nccl", 6, "reduce", 5, "leave",
+                                   "print", "goes on", "exit", 4, code=4)
+                self.assertIn("goes on\n", done.stdout)
+                self.assertIn(cause, done.stderr)
+                self.assertIn(remedy, done.stderr)
+                self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 0)
+                self.assertEqual(self.num_collectives(), 5)
+                self.assertEqual(self.rows("SELECT name FROM collector WHERE name != 'nvml'"), [{"name": "nccl"}])
+
+    def test_kill(self):
+        """What was handed over by then is there, and what the collector had taken is known as of then."""
+        self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 300, "sleep", 2500, "raise", int(signal.SIGKILL),
+                    code=-signal.SIGKILL)
+        self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 300)
+        self.expect_balance()
+        cost = self.cost("cupti")
+        self.assertGreater(int(cost["records"]), 900)
+        self.assertIn("the process ended before the collector did", cost["notes"])
+
+
+class Nccl(CollectTest):
+    def expect_collectives(self, number, sends=0):
+        found = self.rows("SELECT name, sequence, bytes, peer, begin_ns, transfer_begin_ns, end_ns " + COLLECTIVES +
+                          " ORDER BY begin_ns")
+        reduces = [row for row in found if row["name"] == "AllReduce RING SIMPLE"]
+        self.assertEqual([(int(row["sequence"]), row["bytes"], row["peer"]) for row in reduces],
+                         [(i, "4000", "-1") for i in range(number)])
+        sent = [row for row in found if row["name"] == "Send"]
+        self.assertEqual([(int(row["sequence"]), row["bytes"], row["peer"]) for row in sent],
+                         [(i, "12", "6") for i in range(sends)])
+        self.assertEqual(len(found), number + sends)
+        for row in found:
+            moments = [int(row[key]) for key in ("begin_ns", "transfer_begin_ns", "end_ns")]
+            self.assertEqual(moments, sorted(moments))
+        self.expect_balance()
+
+    def test_each_interface(self):
+        for version in (3, 4, 5, 6):
+            with self.subTest(version=version):
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "init", "nccl", version, "reduce", 20, "send", 5, "leave", "exit", 6, code=6)
+                self.assertIn(f"profiler interface v{version}, events ", done.stdout)
+                self.expect_collectives(20, 5)
+                ranks = " rank 3" if version == 3 else " rank 3 of 8"
+                tracks = self.rows("SELECT DISTINCT track.name, process FROM track JOIN event USING (track_id) "
+                                   "WHERE kind = 4")
+                self.assertEqual([track["name"] for track in tracks], [f"NCCL 0x0000000000005eed{ranks} (tp)"])
+                self.assertIn("cuda_program", tracks[0]["process"])
+                cost = self.cost("nccl")
+                calls = 0 if version < 5 else 25
+                self.assertGreaterEqual(int(cost["records"]), 25 + calls)
+                self.assertEqual(cost["dropped"], "0")
+                self.assertGreater(int(cost["memory_bytes"]), 0)
+                self.assertIn("nccl: ", done.stderr)
+
+    def test_nccl_before_the_driver_after_it_and_without(self):
+        for words in (("nccl", 6, "init"), ("init", "nccl", 6), ("nccl", 6)):
+            with self.subTest(words=words):
+                self.out.unlink(missing_ok=True)
+                self.attach(PROGRAM, *words, "reduce", 7, "leave")
+                self.expect_collectives(7)
+
+    def test_profiler_is_loaded_again_after_the_last_communicator(self):
+        self.attach(PROGRAM, "init", "nccl", 6, "reduce", 3, "leave", "sleep", 50, "nccl", 6, "reduce", 4, "leave",
+                    "sleep", 50)
+        self.assertEqual([int(row["sequence"]) for row in
+                          self.rows(f"SELECT sequence {COLLECTIVES} ORDER BY begin_ns")], [0, 1, 2, 0, 1, 2, 3])
+
+    def test_driver_without_nccl_has_next_to_no_cost(self):
+        self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 10)
+        cost = self.cost("nccl")
+        self.assertEqual({cost[key] for key in ("thread_ns", "callback_ns", "memory_bytes", "records")}, {"0"})
+
+    def test_another_profiler_is_left_alone(self):
+        other = self.home / "libother.so"  # NCCL finds nothing that it can load
+        self.environment["NCCL_PROFILER_PLUGIN"] = str(other)
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 10, "nccl", 6, "leave")
+        self.assertIn(f"NCCL_PROFILER_PLUGIN is set to \"{other}\"", done.stderr)
+        self.assertIn("profiler interface v0, events 0\n", done.stdout)
+        self.assertEqual(self.num_collectives(), 0)
+
+    def test_program_that_does_not_end_its_communicator(self):
+        self.attach(PROGRAM, "init", "nccl", 6, "reduce", 6, "exit", 2, code=2)
+        self.expect_collectives(6)
+
+    def test_kill(self):
+        """NCCL's operations are published within 40 ms of their end."""
+        self.attach(PROGRAM, "init", "nccl", 6, "reduce", 15, "sleep", 200, "raise", int(signal.SIGKILL),
+                    code=-signal.SIGKILL)
+        self.expect_collectives(15)
+
+    def test_kill_while_it_works(self):
+        process = subprocess.Popen(self.command(PROGRAM, "init", "nccl", 6, "reduce", 100_000), env=self.environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.0)
+        (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGKILL, said)
+        number = self.num_collectives()
+        self.assertGreater(number, 100)
+        self.expect_collectives(number)
+
+    def test_forked_child_is_off(self):
+        """In the plugin that it inherited, too, whether NCCL had been used or not."""
+        for before in ((), ("nccl", 6, "reduce", 2, "leave")):
+            with self.subTest(before=before):
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 5, *before, "fork", "nccl", 6, "reduce", 3,
+                                   "leave", "exit", 9, code=9)
+                self.assertIn("profiler interface v6, events 0\n", done.stdout)
+                self.assertEqual(self.num_collectives(), 2 if before else 0)
+
+    def test_child_that_executes_another_program_is_on(self):
+        self.attach(PROGRAM, "nccl", 6, "reduce", 2, "leave", "fork", "exec", "nccl", 6, "reduce", 3, "leave")
+        self.assertEqual(self.num_collectives(), 5)
+        self.assertEqual(self.value("SELECT count(*) FROM collector WHERE name = 'nccl'"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])
