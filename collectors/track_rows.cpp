@@ -43,6 +43,13 @@ TrackRows::Row& TrackRows::row_for(const Held& work) {
   return row;
 }
 
+std::int64_t TrackRows::memory_bytes() const {
+  std::size_t bytes = held_.size() * sizeof(Held);
+  for (const Row& row : rows_)
+    if (row.ring != nullptr) bytes += row.ring->capacity() * sizeof(RingRecord);
+  return static_cast<std::int64_t>(bytes);
+}
+
 void TrackRows::settle(std::int64_t ended_by_ns) {
   const auto later =
       std::partition(held_.begin(), held_.end(), [&](const Held& one) { return one.work.span.end_ns <= ended_by_ns; });

@@ -46,6 +46,8 @@ class TrackRows {
       if (found(one.work)) return &one.work;
     return nullptr;
   }
+  // Records held back, and rings of rows.
+  std::int64_t memory_bytes() const;
   const Track& track() const { return track_; }
   // REQUIRES: nothing was settled yet.
   void set_rank(int rank) { track_.rank = rank; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 
 #include "backend/base/check.h"
 
@@ -19,6 +20,7 @@ BufferPool::BufferPool(const PoolOptions& options, const RecordSizes& sizes)
     : options_(options),
       sizes_(sizes),
       states_(at(options.num_buffers), State::kFree),
+      written_(at(options.num_buffers)),
       queue_(at(options.num_buffers)),
       overflow_(at(options.max_overflow)) {
   SPSCOPE_CHECK(options.num_buffers > 0 && options.buffer_bytes > 0 && options.buffer_bytes % 8 == 0);
@@ -42,7 +44,6 @@ std::span<std::uint8_t> BufferPool::take() noexcept {
   const int index = free_.back();
   free_.pop_back();
   states_[at(index)] = State::kOut;
-  touched_ = std::max(touched_, index + 1);
   return {arena_ + at(index) * options_.buffer_bytes, options_.buffer_bytes};
 }
 
@@ -54,6 +55,7 @@ std::span<std::uint8_t> BufferPool::take_overflow() noexcept {
     return {};
   }
   ++counts_.overflowed;
+  most_overflow_ = std::max(most_overflow_, ++overflow_out_);
   return {*place, options_.overflow_bytes};
 }
 
@@ -75,6 +77,7 @@ bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes, void* con
                        .stream = stream,
                        .index = index};
   states_[at(index)] = State::kQueued;
+  written_[at(index)] = std::max(written_[at(index)], full.valid.size());
   if (!closed_) {
     ++counts_.filled;
     queue_[(queue_begin_ + queue_size_++) % queue_.size()] = full;
@@ -97,6 +100,7 @@ bool BufferPool::filled_overflow(std::uint8_t* buffer, std::size_t valid_bytes) 
     const auto place = std::find(overflow_.begin(), overflow_.end(), buffer);
     if (buffer == nullptr || place == overflow_.end()) return false;
     *place = nullptr;
+    --overflow_out_;
   }
   const std::int64_t dropped = count_records({buffer, std::min(valid_bytes, options_.overflow_bytes)}, sizes_);
   std::free(buffer);
@@ -112,13 +116,13 @@ PoolCounts BufferPool::counts() const {
 
 int BufferPool::num_out() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<int>(std::ranges::count(states_, State::kOut) +
-                          std::ranges::count_if(overflow_, [](const std::uint8_t* one) { return one != nullptr; }));
+  return static_cast<int>(std::ranges::count(states_, State::kOut) + overflow_out_);
 }
 
-std::int64_t BufferPool::touched_bytes() const {
+std::int64_t BufferPool::most_bytes() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(at(touched_) * options_.buffer_bytes);
+  return static_cast<std::int64_t>(
+      std::accumulate(written_.begin(), written_.end(), at(most_overflow_) * options_.overflow_bytes));
 }
 
 void BufferPool::close() noexcept {

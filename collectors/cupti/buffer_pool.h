@@ -63,8 +63,8 @@ class BufferPool {
   PoolCounts counts() const;
   // Buffers that CUPTI has.
   int num_out() const;
-  // Memory that was ever written to, but for overflow buffers.
-  std::int64_t touched_bytes() const;
+  // Memory that was ever written to, of buffers that came back, and overflow buffers that were out at once.
+  std::int64_t most_bytes() const;
   // Nothing is queued any more: what is filled from now on counts as dropped. What was queued stays.
   void close() noexcept;
 
@@ -86,13 +86,14 @@ class BufferPool {
   std::uint8_t* arena_ = nullptr;  // num_buffers * buffer_bytes
   mutable std::mutex mutex_;       // of what follows
   std::condition_variable wake_;
-  std::vector<State> states_;        // of each buffer
-  std::vector<int> free_;            // taken from the end, so that few buffers are touched when few are needed
-  std::vector<FilledBuffer> queue_;  // a ring of num_buffers
+  std::vector<State> states_;         // of each buffer
+  std::vector<std::size_t> written_;  // most bytes of each buffer
+  std::vector<int> free_;             // taken from the end, so that few buffers are touched when few are needed
+  std::vector<FilledBuffer> queue_;   // a ring of num_buffers
   std::size_t queue_begin_ = 0, queue_size_ = 0;
-  std::vector<std::uint8_t*> overflow_;  // that are out; null: a place that is free
+  std::vector<std::uint8_t*> overflow_;       // that are out; null: a place that is free
+  int overflow_out_ = 0, most_overflow_ = 0;  // of them
   PoolCounts counts_;
-  int touched_ = 0;  // buffers: those of low numbers are used again and again
   bool closed_ = false;
 };
 

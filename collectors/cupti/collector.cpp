@@ -48,7 +48,7 @@ class CuptiCollector final : public Collector {
     const SessionLedger ledger = session_.ledger();
     CollectorCost cost;
     cost.thread_ns = session_.thread_ns();
-    cost.memory_bytes = session_.buffer_bytes() + RecentCalls::kBytes;
+    cost.memory_bytes = session_.buffer_bytes() + trace_.memory_bytes();
     cost.records = ledger.stored();
     cost.dropped = ledger.dropped() + ledger.unreadable();
     return cost;

@@ -221,7 +221,7 @@ std::vector<SessionNote> Session::notes() const {
   return notes;
 }
 
-std::int64_t Session::buffer_bytes() const { return pool_ == nullptr ? 0 : pool_->touched_bytes(); }
+std::int64_t Session::buffer_bytes() const { return pool_ == nullptr ? 0 : pool_->most_bytes(); }
 
 int Session::buffers_out() const { return pool_ == nullptr ? 0 : pool_->num_out(); }
 

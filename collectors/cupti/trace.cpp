@@ -193,7 +193,21 @@ void CuptiTrace::settle(Stream& stream, std::int64_t ended_by_ns, bool all) {
   stream.rows.settle(ended_by_ns, [&](RingRecord& work) { complete(work); });
 }
 
+// Before what is held is handed over.
+void CuptiTrace::count_memory() {
+  constexpr std::size_t kNode = 64;  // of a table, beside key and value
+  std::size_t texts = 0;
+  for (const auto* const names : {&names_, &kernel_names_})
+    for (const auto& [text, id] : *names) texts += kNode + text.capacity();
+  texts += details_.size() * (kNode + sizeof(WorkDetail));
+  std::int64_t bytes = RecentCalls::kBytes + static_cast<std::int64_t>(texts) + overhead_.memory_bytes();
+  for (const auto& [place, stream] : streams_) bytes += stream.rows.memory_bytes();
+  for (const auto& [name, rows] : threads_) bytes += rows.memory_bytes();
+  memory_bytes_ = std::max<std::int64_t>(memory_bytes_, bytes);
+}
+
 void CuptiTrace::settle(std::int64_t ended_by_ns, bool all) {
+  count_memory();
   const auto completes = [&](RingRecord& work) { complete(work); };
   for (auto& [place, stream] : streams_) settle(stream, ended_by_ns, all);
   for (auto& [name, rows] : threads_) rows.settle(ended_by_ns, completes);

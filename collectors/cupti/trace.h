@@ -5,6 +5,7 @@
 // seen on it. One thread makes all calls.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,8 @@ class CuptiTrace {
   // Adds records that never came here to the ledger of CUPTI's own track: which stream they were of, nobody knows.
   void missed(std::int64_t dropped, std::int64_t unreadable);
 
+  // Most at once of events held back, rings, names, details and calls; as of the last settle(). Any thread.
+  std::int64_t memory_bytes() const { return memory_bytes_; }
   // Records that make no event: numbers of ops, and one end of each range.
   std::int64_t num_parts() const { return num_parts_; }
 
@@ -58,6 +61,7 @@ class CuptiTrace {
   void end_range(const OpenRange& range, std::int64_t end_ns, std::uint32_t flags);
   void settle(Stream& stream, std::int64_t ended_by_ns, bool all);
   void settle(std::int64_t ended_by_ns, bool all);
+  void count_memory();
   std::optional<LaunchedOp> op_of(const RingRecord& work) const;
   void complete(RingRecord& work) const;
 
@@ -81,6 +85,7 @@ class CuptiTrace {
   std::unordered_map<std::string, NameId> names_, kernel_names_;
   std::map<WorkDetail, WorkDetailId> details_;
   std::int64_t num_parts_ = 0;
+  std::atomic<std::int64_t> memory_bytes_{0};
 };
 
 }  // namespace spscope::cupti

@@ -94,6 +94,20 @@ TEST(BufferPool, AfterCloseWhatWasQueuedComesAndTheRestIsCounted) {
   EXPECT_EQ(pool.counts(), (PoolCounts{.filled = 1, .overflowed = 1, .dropped_records = 7}));
 }
 
+TEST(BufferPool, CountsTheMemoryThatWasWrittenTo) {
+  BufferPool pool(kSmall, sizes_of_13());
+  EXPECT_EQ(pool.most_bytes(), 0);
+  std::vector<std::span<std::uint8_t>> out;
+  for (int i = 0; i < 4; ++i) out.push_back(pool.take());  // all there are, and two more
+  const std::size_t written[] = {480, 24, 48, 48};
+  for (std::size_t i = 0; i < 4; ++i) pool.filled(out[i].data(), written[i], nullptr, 0);
+  EXPECT_EQ(pool.most_bytes(), 480 + 24 + 2 * 1'024);
+  while (const std::optional<FilledBuffer> buffer = pool.next(milliseconds(0))) pool.release(*buffer);
+  pool.filled(pool.take().data(), 240, nullptr, 0);
+  EXPECT_GE(pool.most_bytes(), 480 + 24 + 2 * 1'024) << "the most at once";
+  EXPECT_LE(pool.most_bytes(), 480 + 240 + 2 * 1'024);
+}
+
 TEST(BufferPool, WhoeverWaitsForABufferIsWoken) {
   BufferPool pool(kSmall, sizes_of_13());
   std::atomic<int> seen = 0;

@@ -58,6 +58,19 @@ TEST_F(CuptiTraceTest, AStreamOfNoOpsIsHeldNoLongerThanSomeThousandRecords) {
   EXPECT_EQ(only_track().records.size(), 4'096u);
 }
 
+TEST_F(CuptiTraceTest, MemoryIsThatOfEventsThatAreHeldOfRingsAndOfTables) {
+  trace.settle(0);
+  const std::int64_t empty = trace.memory_bytes();
+  EXPECT_EQ(empty, RecentCalls::kBytes);
+  for (std::uint32_t i = 1; i <= 1'000; ++i) kernel(i * 20, i);
+  trace.finish();
+  const std::int64_t held = trace.memory_bytes() - empty, of_records = 1'000 * sizeof(RingRecord);
+  EXPECT_GE(held, of_records);
+  EXPECT_LT(held, of_records + of_records / 2);
+  trace.finish();
+  EXPECT_GE(trace.memory_bytes() - empty, static_cast<std::int64_t>(TrackRows::kRingRecords * sizeof(RingRecord)));
+}
+
 TEST_F(CuptiTraceTest, NumbersThatOthersPushedAreNone) {
   kernel(100, 1);
   trace.take(ExternalCorrelationRecord{
