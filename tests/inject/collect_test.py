@@ -40,8 +40,11 @@ class CollectTest(Attached):
 
     def expect_balance(self):
         self.assertEqual(self.rows("SELECT * FROM ledger WHERE sent != stored + dropped + unreadable + lost"), [])
-        self.assertIn("right in all chunks", subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True,
-                                                            text=True, check=False).stdout)
+        said = subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True, text=True, check=False).stdout
+        self.assertIn("right in all chunks", said)
+        for row in self.rows("SELECT name, process, records FROM collector"):
+            self.assertRegex(said, f"collector {row['name']} .*{row['records']} records")
+            self.assertIn(row["process"], said)
 
     def num_collectives(self):
         return self.value(f"SELECT count(*) {COLLECTIVES}")
