@@ -31,7 +31,7 @@ class CuptiTrace {
   // Adds records that never came here to the ledger of CUPTI's own track: which stream they were of, nobody knows.
   void missed(std::int64_t dropped, std::int64_t unreadable);
 
-  // Most at once of events held back, rings, names, details and calls; as of the last settle(). Any thread.
+  // Of events held back, rings, names, details and calls, the most that settle() found. Any thread.
   std::int64_t memory_bytes() const { return memory_bytes_; }
   // Records that make no event: numbers of ops, and one end of each range.
   std::int64_t num_parts() const { return num_parts_; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A run on GPUs with collectors, on the fake driver and CUPTI of CUDA 11, 12 and 13: every launch, copy and memset is stored
-# once, with its op and inside its repeat; what is lost is counted, and every failure says why and what to do.
+# A run on GPUs with collectors, on the fake driver and CUPTI of CUDA 11 and 13 (12 and the other faults: tests/gpu_collect,
+# tests/unit/collectors): every launch, copy and memset is stored once, with its op and inside its repeat; what is lost is
+# counted, and a failure says why and what to do.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 # shellcheck source-path=SCRIPTDIR source=collect.inc
@@ -11,7 +12,8 @@ collect() {
   rm -f gpu.db report
   expect_exit "$1" run -s ring "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.collect="$2" -o gpu.db
 }
-for cuda in 11 12 13; do
+
+for cuda in 11 13; do
   use $cuda
   collect 0 cupti
   expect_err 'cupti: ' ' none lost' 'of its own threads'
@@ -36,23 +38,11 @@ expect_ledger
 is "$(told records)" "SELECT records + dropped FROM collector WHERE name = 'cupti'"
 is 1 "SELECT sum(dropped) > 0 FROM ledger"
 is 1 "SELECT notes LIKE '%records are missing%' FROM collector WHERE name = 'cupti'"
-SPSCOPE_FAKE_CUPTI='late=1' collect 0 cupti
-expect_err 'did not give back'
-SPSCOPE_FAKE_CUPTI='untimed=2' collect 0 cupti
-expect_err 'records are missing: CUPTI gave them no times'
-expect_ledger
 
 # A collector that is named and cannot collect ends the run before it begins; otherwise another stands in.
-refuse() {
-  local settings=$1 name=$2
-  shift 2
-  SPSCOPE_FAKE_CUPTI=$settings collect 2 "$name"
-  expect_err SPS-132 "$@"
-  [ ! -e gpu.db ] || fail "a refused run left a file"
-}
-refuse 'other=torch.profiler' cupti 'traces this process already' 'run without torch.profiler'
-refuse 'fail=cuptiActivityEnable.10:35' cupti CUPTI_ERROR_INSUFFICIENT_PRIVILEGES 'run as root'
-refuse 'kernel_bytes=320' cupti 'does not know' 'use a newer version of spscope'
+SPSCOPE_FAKE_CUPTI='other=torch.profiler' collect 2 cupti
+expect_err SPS-132 'traces this process already' 'run without torch.profiler'
+[ ! -e gpu.db ] || fail "a refused run left a file"
 expect_refused 'run.collect' 'did you mean "cupti"?' -- run --set run.device=cuda --set run.collect=cuppti
 SPSCOPE_FAKE_CUPTI='other=torch.profiler' collect 0 auto
 expect_err 'cupti does not collect here' 'run without torch.profiler'
