@@ -113,20 +113,18 @@ judge smi figure collect-nvml "SM clock against nvidia-smi's" 0.4302
 PATH=/usr/bin:/bin expect 0 --tiny --only collect-nvml --out bare
 judge bare skipped collect-nvml nvidia-smi none
 
-# libcupti of a package of PyPI; that of the loader, of the newest CUDA that the driver knows; and none.
+# libcupti: none; that of the loader, though of an older CUDA than the driver; that of a package of PyPI, which is newer.
 export LD_LIBRARY_PATH=$FAKE_CUDA
-mkdir -p packages
-[ -e /usr/local/cuda ] || {
+mkdir packages
+ln -s "$FAKE_CUPTI/libcupti.so.13" packages/
+# A machine with one of its own finds that first.
+[ -e /usr/local/cuda ] || ldconfig -p | grep -q libcupti || {
   expect 0 --tiny --only collect-rate --only collect-cost --python "$PYTHON" --out bare
   judge bare skipped collect-rate "install CUPTI" none
   judge bare skipped collect-cost "install CUPTI" none
-}
-ln -s "$FAKE_CUPTI/libcupti.so.13" packages/
-export STUB_PACKAGES=$work/packages
-[ -e /usr/local/cuda ] || {
+  export LD_LIBRARY_PATH=$FAKE_CUDA:$FAKE_CUPTI/../12
   expect 0 --tiny --only collect-rate --python "$stubs/python-with-torch" --out cupti
+  judge cupti fact collect-rate libcupti "$(realpath "$FAKE_CUPTI/../12/libcupti.so.12")"
+  STUB_PACKAGES=$work/packages expect 0 --tiny --only collect-rate --python "$stubs/python-with-torch" --out cupti
   judge cupti fact collect-rate libcupti "$(realpath "$FAKE_CUPTI/libcupti.so.13")"
 }
-SPSCOPE_FAKE_CUDA=driver=12090 LD_LIBRARY_PATH=$FAKE_CUDA:$FAKE_CUPTI/../12 expect 0 --tiny --only collect-rate \
-  --python "$stubs/python-with-torch" --out cupti-12
-judge cupti-12 fact collect-rate libcupti "$(realpath "$FAKE_CUPTI/../12/libcupti.so.12")"
