@@ -54,6 +54,7 @@ std::span<std::uint8_t> BufferPool::take_overflow() noexcept {
     return {};
   }
   ++counts_.overflowed;
+  most_overflow_out_ = std::max(most_overflow_out_, ++overflow_out_);
   return {*place, options_.overflow_bytes};
 }
 
@@ -65,15 +66,12 @@ int BufferPool::index_of(const std::uint8_t* buffer) const {
   return static_cast<int>((address - begin) / options_.buffer_bytes);
 }
 
-bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes, void* context, std::uint32_t stream) noexcept {
+bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
   const int index = index_of(buffer);
   if (index < 0) return filled_overflow(buffer, valid_bytes);
   std::unique_lock lock(mutex_);
   if (states_[at(index)] != State::kOut) return false;
-  FilledBuffer full = {.valid = {buffer, std::min(valid_bytes, options_.buffer_bytes)},
-                       .context = context,
-                       .stream = stream,
-                       .index = index};
+  const FilledBuffer full = {.valid = {buffer, std::min(valid_bytes, options_.buffer_bytes)}, .index = index};
   states_[at(index)] = State::kQueued;
   if (!closed_) {
     ++counts_.filled;
@@ -82,8 +80,9 @@ bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes, void* con
     wake_.notify_one();
     return true;
   }
+  const RecordSizes sizes = sizes_;
   lock.unlock();
-  const std::int64_t dropped = count_records(full.valid, sizes_);
+  const std::int64_t dropped = count_records(full.valid, sizes);
   lock.lock();
   counts_.dropped_records += dropped;
   lock.unlock();
@@ -92,13 +91,16 @@ bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes, void* con
 }
 
 bool BufferPool::filled_overflow(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
+  RecordSizes sizes;
   {
     const std::lock_guard lock(mutex_);
     const auto place = std::find(overflow_.begin(), overflow_.end(), buffer);
     if (buffer == nullptr || place == overflow_.end()) return false;
     *place = nullptr;
+    --overflow_out_;
+    sizes = sizes_;
   }
-  const std::int64_t dropped = count_records({buffer, std::min(valid_bytes, options_.overflow_bytes)}, sizes_);
+  const std::int64_t dropped = count_records({buffer, std::min(valid_bytes, options_.overflow_bytes)}, sizes);
   std::free(buffer);
   const std::lock_guard lock(mutex_);
   counts_.dropped_records += dropped;
@@ -112,13 +114,18 @@ PoolCounts BufferPool::counts() const {
 
 int BufferPool::num_out() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<int>(std::ranges::count(states_, State::kOut) +
-                          std::ranges::count_if(overflow_, [](const std::uint8_t* one) { return one != nullptr; }));
+  return static_cast<int>(std::ranges::count(states_, State::kOut)) + overflow_out_;
 }
 
-std::int64_t BufferPool::touched_bytes() const {
+std::int64_t BufferPool::most_bytes() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(at(touched_) * options_.buffer_bytes);
+  return static_cast<std::int64_t>(at(touched_) * options_.buffer_bytes +
+                                   at(most_overflow_out_) * options_.overflow_bytes);
+}
+
+void BufferPool::set_sizes(const RecordSizes& sizes) {
+  const std::lock_guard lock(mutex_);
+  sizes_ = sizes;
 }
 
 void BufferPool::close() noexcept {
