@@ -14,4 +14,12 @@ inline std::optional<std::string> missing_cuda_driver() {
   return "there is no CUDA driver (libcuda.so.1); it comes with the driver of the GPU";
 }
 
+// Of CUDA that it is for, 12080 is 12.8; 0: there is none.
+inline int cuda_driver_version() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  void* const call = driver == nullptr ? nullptr : dlsym(driver, "cuDriverGetVersion");
+  int version = 0;
+  return call != nullptr && reinterpret_cast<int (*)(int*)>(call)(&version) == 0 ? version : 0;
+}
+
 }  // namespace spscope

@@ -5,6 +5,7 @@
 // seen on it. One thread makes all calls.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <tuple>
@@ -16,6 +17,9 @@
 #include "collectors/track_rows.h"
 
 namespace spscope::cupti {
+
+// Its tracks are named by ranks alone, and its launches say their ops.
+inline bool is_of_plan(const CollectedProcess& process) { return !process.process.has_value(); }
 
 class CuptiTrace {
  public:
@@ -29,12 +33,17 @@ class CuptiTrace {
   // Adds records that never came here to the ledger of CUPTI's own track: which stream they were of, nobody knows.
   void missed(std::int64_t dropped, std::int64_t unreadable);
 
-  // Records that make no event: numbers of ops, and one end of each range.
+  // Records that make no event: numbers of ops, calls that are not among kApiCalls, and one end of each range.
   std::int64_t num_parts() const { return num_parts_; }
+  // Memory of what was held back at most. Any thread.
+  std::int64_t most_held_bytes() const { return most_held_bytes_; }
 
  private:
   // Of a device stream until an op tells the rank, at most so many are held back.
   static constexpr std::size_t kHeldForRank = 4096;
+  // A program may start a thread for each request; the memory that is shared with attach has 1024 tracks. Threads that
+  // come when those before have so many rows share one each for calls, waits and ranges.
+  static constexpr std::size_t kMaxHostRows = 512;
   struct Stream {
     TrackRows rows;
     bool has_rank = false;
@@ -57,11 +66,13 @@ class CuptiTrace {
   void end_range(const OpenRange& range, std::int64_t end_ns, std::uint32_t flags);
   void settle(Stream& stream, std::int64_t ended_by_ns, bool all);
   void settle(std::int64_t ended_by_ns, bool all);
+  void measure();
   std::optional<LaunchedOp> op_of(const RingRecord& work) const;
   void complete(RingRecord& work) const;
 
   Stream& stream_at(const Place& place);
   TrackRows& thread_rows(std::uint32_t thread, const char* what);
+  TrackRows& add_thread_rows(const std::string& name, int max_rows);
   Track host_track(std::string name) const;
   NameId name(const std::string& text);
   NameId kernel_name(const char* mangled);
@@ -79,6 +90,8 @@ class CuptiTrace {
   std::unordered_map<std::string, NameId> names_, kernel_names_;
   std::map<WorkDetail, WorkDetailId> details_;
   std::int64_t num_parts_ = 0;
+  std::size_t num_host_rows_ = 0;  // of threads_
+  std::atomic<std::int64_t> most_held_bytes_{0};
 };
 
 }  // namespace spscope::cupti
