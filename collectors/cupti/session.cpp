@@ -37,6 +37,7 @@ void Session::start_with_any_library() {
   std::optional<Error> first;
   while (const std::optional<Library> library = search.next()) {
     library_ = *library;
+    notes_.clear();
     const std::optional<Error> failed = failure_of([&] {
       subscribe();
       start();
