@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "backend/base/clock.h"
@@ -23,6 +24,12 @@ constexpr std::uint32_t kSystemThreadIds = 1;  // CUPTI_ACTIVITY_THREAD_ID_TYPE_
 
 // CUPTI wants a subscriber, and we want none of its callbacks: they would run in every call of the program.
 void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
+
+// NVTX, which is a part of the program, loads whatever this names when the program first uses it, and nothing else.
+bool has_nvtx_injection() {
+  const char* const path = std::getenv("NVTX_INJECTION64_PATH");
+  return path != nullptr && *path != '\0';
+}
 
 }  // namespace
 
@@ -111,7 +118,10 @@ void Session::enable_all() {
   enable(Kind::kMemset, "memsets");
   enable(Kind::kSynchronization, "synchronisation");
   enable(Kind::kOverhead, "overhead");
-  if (options_.markers) enable(Kind::kMarker, "NVTX markers");
+  if (options_.markers && enable(Kind::kMarker, "NVTX markers") && !options_.ids && !has_nvtx_injection())
+    note("NVTX markers",
+         Error(ErrorCode::kCannotCollect, "NVTX_INJECTION64_PATH, by which NVTX finds CUPTI, is not set",
+               fmt::format("set it to the path of {} for the program", library_.path)));
   require("cuptiActivityEnable of kernels",
           library_.calls.cuptiActivityEnable(static_cast<std::uint32_t>(Kind::kKernel)));
   enabled_.push_back(Kind::kKernel);

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -142,10 +144,9 @@ TEST_P(CuptiSession, WhatIsEnabledIsWhatWasAskedForAndNothingStays) {
     Session session(without_ids, [](const Record&) {});
     EXPECT_EQ(fake_.enabled(), kKinds);
     EXPECT_EQ(fake_.enabled_calls(), num_calls);
-    ASSERT_EQ(session.notes().size(), chooses ? 0u : 1u);
-    if (!chooses) {
-      EXPECT_THAT(session.notes()[0], HasSubstr("use CUPTI of CUDA 12.8 or newer"));
-    }
+    EXPECT_EQ(std::ranges::count_if(session.notes(),
+                                    [](const SessionNote& note) { return note.ends_with("CUDA 12.8 or newer"); }),
+              chooses ? 0 : 1);
   }
   EXPECT_EQ(fake_.enabled(), 0u);
   EXPECT_EQ(fake_.enabled_calls(), 0);
@@ -474,6 +475,19 @@ TEST_P(CuptiSession, WorkThatHasNotEndedAtTheStopIsCounted) {
   expect_all_accounted_for(session, sink);
   EXPECT_EQ(session.ledger().decoded.undated, 2);
   EXPECT_EQ(sink.kernel_names.size(), 3u);
+}
+
+TEST_P(CuptiSession, NvtxThatNobodyPointsToCuptiIsNoted) {
+  SessionOptions without_ids = options();
+  without_ids.ids = false;
+  const auto has_note = testing::Contains(
+      testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"), HasSubstr("set it to the path of " + fake_.path())));
+  unsetenv("NVTX_INJECTION64_PATH");
+  EXPECT_THAT(Session(without_ids, [](const Record&) {}).notes(), has_note);
+  EXPECT_THAT(Session(options(), [](const Record&) {}).notes(), testing::Not(has_note)) << "of a run of a plan";
+  setenv("NVTX_INJECTION64_PATH", fake_.path().c_str(), 1);
+  EXPECT_THAT(Session(without_ids, [](const Record&) {}).notes(), testing::Not(has_note));
+  unsetenv("NVTX_INJECTION64_PATH");
 }
 
 TEST_P(CuptiSession, CallsOfTheRuntimeAreRecordedWhereTheyCanBeChosen) {
