@@ -40,4 +40,12 @@ bus_id_of_gpu(int ordinal) {
   return is_known ? id.data() : "";
 }
 
+// Of CUDA that it is for, 12080 is 12.8; 0: there is none.
+inline int cuda_driver_version() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  void* const call = driver == nullptr ? nullptr : dlsym(driver, "cuDriverGetVersion");
+  int version = 0;
+  return call != nullptr && reinterpret_cast<int (*)(int*)>(call)(&version) == 0 ? version : 0;
+}
+
 }  // namespace spscope

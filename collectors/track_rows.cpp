@@ -29,15 +29,17 @@ void RoomWait::for_room_in(EventRing& ring) {
 }
 
 TrackRows::Row& TrackRows::row_for(const Held& work) {
-  const auto first = static_cast<std::size_t>(std::clamp(work.first_row, 0, kMaxRows));
+  const auto first = static_cast<std::size_t>(std::clamp(work.first_row, 0, max_rows_));
   std::size_t at = first;
-  while (at < kMaxRows && at < rows_.size() && rows_[at].free_from_ns > work.work.span.begin_ns) ++at;
+  while (at < static_cast<std::size_t>(max_rows_) && at < rows_.size() &&
+         rows_[at].free_from_ns > work.work.span.begin_ns)
+    ++at;
   if (at >= rows_.size()) rows_.resize(at + 1);
   Row& row = rows_[at];
   if (row.ring == nullptr) {
     Track track = track_;
     track.slot = static_cast<int>(at);
-    track.overlapping = at == kMaxRows;
+    track.overlapping = at == static_cast<std::size_t>(max_rows_);
     row.ring = &sink_.ring(track, kRingRecords);
   }
   return row;

@@ -29,16 +29,19 @@ class RoomWait {
 
 class TrackRows {
  public:
-  static constexpr int kMaxRows = 32;  // what finds all taken goes to one more, whose events may overlap
+  static constexpr int kMaxRows = 32;
   static constexpr std::size_t kRingRecords = 4096;
 
-  // Rows of `track`, whose slot and overlapping are those of the row. `wait`: one for all tracks of the sink.
-  TrackRows(TraceSink& sink, Track track, std::shared_ptr<RoomWait> wait = std::make_shared<RoomWait>())
-      : sink_(sink), track_(std::move(track)), wait_(std::move(wait)) {}
+  // Rows of `track`, whose slot and overlapping are those of the row. `wait`: one for all tracks of the sink. What
+  // finds `max_rows` taken goes to one more, whose events may overlap.
+  TrackRows(TraceSink& sink, Track track, std::shared_ptr<RoomWait> wait = std::make_shared<RoomWait>(),
+            int max_rows = kMaxRows)
+      : sink_(sink), track_(std::move(track)), wait_(std::move(wait)), max_rows_(max_rows) {}
 
   // `first_row`: the first that it may have, so that ranges lie below those they are in.
   void add(const RingRecord& work, int first_row = 0) { held_.push_back({work, first_row}); }
   std::size_t num_held() const { return held_.size(); }
+  std::size_t num_rows() const { return rows_.size(); }
   // The first record held back for which `found` is true; nullptr: there is none.
   template <typename Found>
   const RingRecord* find_held(const Found& found) const {
@@ -76,6 +79,7 @@ class TrackRows {
   TraceSink& sink_;
   Track track_;
   std::shared_ptr<RoomWait> wait_;
+  int max_rows_ = kMaxRows;
   std::deque<Held> held_;  // no vector: at 1 M records a second, growing one would double 20 MB
   std::vector<Row> rows_;
 };

@@ -67,15 +67,12 @@ int BufferPool::index_of(const std::uint8_t* buffer) const {
   return static_cast<int>((address - begin) / options_.buffer_bytes);
 }
 
-bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes, void* context, std::uint32_t stream) noexcept {
+bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
   const int index = index_of(buffer);
   if (index < 0) return filled_overflow(buffer, valid_bytes);
   std::unique_lock lock(mutex_);
   if (states_[at(index)] != State::kOut) return false;
-  FilledBuffer full = {.valid = {buffer, std::min(valid_bytes, options_.buffer_bytes)},
-                       .context = context,
-                       .stream = stream,
-                       .index = index};
+  const FilledBuffer full = {.valid = {buffer, std::min(valid_bytes, options_.buffer_bytes)}, .index = index};
   states_[at(index)] = State::kQueued;
   written_[at(index)] = std::max(written_[at(index)], full.valid.size());
   if (!closed_) {
@@ -85,8 +82,9 @@ bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes, void* con
     wake_.notify_one();
     return true;
   }
+  const RecordSizes sizes = sizes_;
   lock.unlock();
-  const std::int64_t dropped = count_records(full.valid, sizes_);
+  const std::int64_t dropped = count_records(full.valid, sizes);
   lock.lock();
   counts_.dropped_records += dropped;
   lock.unlock();
@@ -95,14 +93,16 @@ bool BufferPool::filled(std::uint8_t* buffer, std::size_t valid_bytes, void* con
 }
 
 bool BufferPool::filled_overflow(std::uint8_t* buffer, std::size_t valid_bytes) noexcept {
+  RecordSizes sizes;
   {
     const std::lock_guard lock(mutex_);
     const auto place = std::find(overflow_.begin(), overflow_.end(), buffer);
     if (buffer == nullptr || place == overflow_.end()) return false;
     *place = nullptr;
     --overflow_out_;
+    sizes = sizes_;
   }
-  const std::int64_t dropped = count_records({buffer, std::min(valid_bytes, options_.overflow_bytes)}, sizes_);
+  const std::int64_t dropped = count_records({buffer, std::min(valid_bytes, options_.overflow_bytes)}, sizes);
   std::free(buffer);
   const std::lock_guard lock(mutex_);
   counts_.dropped_records += dropped;
@@ -123,6 +123,11 @@ std::int64_t BufferPool::most_bytes() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::int64_t>(
       std::accumulate(written_.begin(), written_.end(), at(most_overflow_) * options_.overflow_bytes));
+}
+
+void BufferPool::set_sizes(const RecordSizes& sizes) {
+  const std::lock_guard lock(mutex_);
+  sizes_ = sizes;
 }
 
 void BufferPool::close() noexcept {

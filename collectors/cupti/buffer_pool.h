@@ -4,12 +4,13 @@
 // filled() decode nothing, wait for nobody who decodes, and throw nothing. One thread takes full buffers by next(), in
 // the order in which they came, and gives each back by release().
 //
-// Memory is bounded: 7 buffers of 8 MiB, touched as they are used. (NVIDIA advises 1 to 10 MB; at 280 bytes a launch,
-// which is a kernel, its call and its correlation, 8 MiB are 30,000 launches.) When all are with CUPTI or wait to be
-// decoded, a request still gets memory, because CUPTI before 12.9 may crash when it is refused: an overflow buffer of
-// 16 KiB, whose records are counted as dropped when it comes back. 256 of these may be out at once, in all 60 MiB. The
-// request after them is refused, and CUPTI counts what it drops. That takes 263 buffers in CUPTI's hands, and so CUPTI
-// 13 with a buffer for each thread, which may be refused.
+// Memory is bounded: 56 buffers of 1 MiB, touched as they are used. NVIDIA advises 1 to 10 MB; small ones, because
+// CUPTI keeps a buffer until all in it has ended, and with the host ahead of the device that is when it is full: at 280
+// bytes a launch, which is a kernel, its call and its correlation, after 3,700 launches. When all are with CUPTI or
+// wait to be decoded, a request still gets memory, because CUPTI before 12.9 may crash when it is refused: an overflow
+// buffer of 16 KiB, whose records are counted as dropped when it comes back. 256 of these may be out at once, in all 60
+// MiB. The request after them is refused, and CUPTI counts what it drops. That takes 312 buffers in CUPTI's hands, and
+// so CUPTI 13 with a buffer for each thread, which may be refused.
 #pragma once
 
 #include <chrono>
@@ -26,16 +27,14 @@
 namespace spscope::cupti {
 
 struct PoolOptions {
-  std::size_t buffer_bytes = std::size_t{8} << 20;  // a multiple of 8
-  int num_buffers = 7;
+  std::size_t buffer_bytes = std::size_t{1} << 20;  // a multiple of 8
+  int num_buffers = 56;
   std::size_t overflow_bytes = std::size_t{16} << 10;  // likewise
   int max_overflow = 256;
 };
 
 struct FilledBuffer {
   std::span<const std::uint8_t> valid;
-  void* context = nullptr;  // of which CUPTI can say how many records it dropped; null: of all
-  std::uint32_t stream = 0;
   int index = 0;
 };
 
@@ -59,12 +58,14 @@ class BufferPool {
   // An empty buffer, aligned to 8 bytes; nothing when it is refused.
   std::span<std::uint8_t> take() noexcept;
   // The buffer comes back with so many bytes of records. False, without touching it: it is not out of this pool.
-  bool filled(std::uint8_t* buffer, std::size_t valid_bytes, void* context, std::uint32_t stream) noexcept;
+  bool filled(std::uint8_t* buffer, std::size_t valid_bytes) noexcept;
   PoolCounts counts() const;
   // Buffers that CUPTI has.
   int num_out() const;
   // Memory that was ever written to, of buffers that came back, and overflow buffers that were out at once.
   std::int64_t most_bytes() const;
+  // Of the records in it, where the library did not tell before.
+  void set_sizes(const RecordSizes& sizes);
   // Nothing is queued any more: what is filled from now on counts as dropped. What was queued stays.
   void close() noexcept;
 
@@ -82,9 +83,9 @@ class BufferPool {
   int index_of(const std::uint8_t* buffer) const;
 
   const PoolOptions options_;
-  const RecordSizes sizes_;
   std::uint8_t* arena_ = nullptr;  // num_buffers * buffer_bytes
   mutable std::mutex mutex_;       // of what follows
+  RecordSizes sizes_;
   std::condition_variable wake_;
   std::vector<State> states_;         // of each buffer
   std::vector<std::size_t> written_;  // most bytes of each buffer

@@ -35,10 +35,9 @@ void request_buffer(std::uint8_t** buffer, std::size_t* num_bytes, std::size_t* 
   *max_records = 0;  // as many as fit
 }
 
-void complete_buffer(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
-                     std::size_t valid_bytes) noexcept {
+void complete_buffer(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_bytes) noexcept {
   for (UsedPool* used = newest_pool.load(); used != nullptr; used = used->before)
-    if (used->pool->filled(buffer, valid_bytes, context, stream)) return;
+    if (used->pool->filled(buffer, valid_bytes)) return;
 }
 
 std::uint64_t raw_clock() noexcept { return static_cast<std::uint64_t>(now_ns()); }

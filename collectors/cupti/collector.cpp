@@ -15,15 +15,21 @@
 namespace spscope::cupti {
 namespace {
 
-// By then CUPTI has handed over what had ended: it is asked every 100 ms. At 1 M records a second, each 0.1 s of it is
-// 6 MB of events that are held.
+// So long work waits for what was recorded of its call, which is complete when the call returns: CUPTI is asked for
+// that every 100 ms. Work itself may come later than this, when something in its buffer had not ended (FlushAll(0) then
+// keeps the buffer), and is handed over when it comes. At 1 M records a second, each 0.1 s of it is 6 MB of events that
+// are held.
 constexpr std::int64_t kHoldNs = 150'000'000;
+
+// After so many launches for ops without a record, nobody doubts that there should have been one: a few may have found
+// nothing to do.
+constexpr std::int64_t kManyInVain = 64;
 
 class CuptiCollector final : public Collector {
  public:
   CuptiCollector(TraceSink& sink, const CollectedProcess& process, SessionOptions options)
       : trace_(sink, process),
-        session_(with_settling(std::move(options)), [this](const Record& record) { trace_.take(record); }) {}
+        session_(with_settling(std::move(options), process), [this](const Record& record) { trace_.take(record); }) {}
   // The session's thread uses what else is here.
   ~CuptiCollector() override {
     static_cast<void>(failure_of([&] { stop(); }));
@@ -48,6 +54,7 @@ class CuptiCollector final : public Collector {
     const SessionLedger ledger = session_.ledger();
     CollectorCost cost;
     cost.thread_ns = session_.thread_ns();
+    cost.callback_ns = session_.callback_ns();
     cost.memory_bytes = session_.buffer_bytes() + trace_.memory_bytes();
     cost.records = ledger.stored();
     cost.dropped = ledger.dropped() + ledger.unreadable();
@@ -59,7 +66,8 @@ class CuptiCollector final : public Collector {
   int least_events_of_op() const override { return 1; }
 
  private:
-  SessionOptions with_settling(SessionOptions options) {
+  SessionOptions with_settling(SessionOptions options, const CollectedProcess& process) {
+    options.ids = is_of_plan(process);
     options.after_flush = [this] { settle(); };
     return options;
   }
@@ -84,12 +92,11 @@ class CuptiCollector final : public Collector {
 std::vector<std::string> CuptiCollector::notes() const {
   std::vector<std::string> notes = session_.notes();
   const SessionLedger ledger = session_.ledger();
-  std::int64_t by_cupti = 0;
-  for (const auto& [queue, count] : ledger.dropped_by_cupti) by_cupti += count;
   const auto missing = [&](std::int64_t count, std::string_view why) {
     if (count > 0) notes.push_back(fmt::format("{} of {} records are missing: {}", count, ledger.sent(), why));
   };
-  missing(by_cupti, "CUPTI had no buffer for them; fewer kernels a second, or a core left free, give it time");
+  missing(ledger.dropped_by_cupti,
+          "CUPTI had no buffer for them; fewer kernels a second, or a core left free, give it time");
   missing(ledger.pool.dropped_records,
           "they were not decoded in time; leave a core free for the thread that does it, or run fewer repeats");
   missing(ledger.decoded.undated,
@@ -102,11 +109,18 @@ std::vector<std::string> CuptiCollector::notes() const {
   if (ledger.pool.refused > 0)
     notes.push_back(fmt::format("CUPTI asked for {} buffers more than it may have; it counts what it drops for them",
                                 ledger.pool.refused));
-  if (const int out = stopped_ ? session_.buffers_out() : 0; out > 0)
+  if (!stopped_) return notes;
+  // Nobody is told when another client takes the buffers, but the buffers that were out then never come back.
+  constexpr std::string_view kTakenOver =
+      "another client of CUPTI may have taken its buffers over while recording, as torch.profiler does when it starts; "
+      "run without it, or, when there was none, use the newest CUPTI of the CUDA that the program uses";
+  if (const int out = session_.buffers_out(); out > 0)
     notes.push_back(
-        fmt::format("CUPTI did not give back {} buffers when recording ended, and nobody knows how many "
-                    "records are in them; use the newest CUPTI of the CUDA that the program uses",
-                    out));
+        fmt::format("CUPTI did not give back {} buffers when recording ended, and nobody knows how many records are in "
+                    "them and after them; {}",
+                    out, kTakenOver));
+  else if (const std::int64_t in_vain = session_.pushed_in_vain(); in_vain >= kManyInVain)
+    notes.push_back(fmt::format("CUPTI handed over nothing of the last {} launches; {}", in_vain, kTakenOver));
   return notes;
 }
 
@@ -124,11 +138,14 @@ std::optional<std::string> cupti_cannot_collect() {
   // CUPTI comes with the toolkit, also to machines without a GPU.
   if (std::optional<std::string> missing = missing_cuda_driver()) return missing;
   const std::optional<Error> failed = failure_of([] {
-    const cupti::Library library = cupti::open_library();
-    if (!cupti::ask_record_sizes(library).readable(cupti::Kind::kKernel))
-      throw Error(ErrorCode::kCannotCollect,
-                  fmt::format("{} writes kernels as records that this version of spscope does not know", library.path),
-                  "use a newer version of spscope, or a CUPTI of CUDA 11.7 to 13.4");
+    cupti::LibrarySearch search(cupti::library_candidates(""));
+    std::optional<Error> first;
+    while (const std::optional<cupti::Library> library = search.next()) {
+      const cupti::RecordSizes sizes = cupti::ask_record_sizes(*library);
+      if (!sizes.known() || sizes.readable(cupti::Kind::kKernel)) return;
+      if (!first) first = cupti::unknown_kernels(*library, sizes);
+    }
+    throw first ? Error(*first) : search.none();
   });
   if (!failed) return std::nullopt;
   // What the loader says of each name that it tried is in the Error of start_cupti().

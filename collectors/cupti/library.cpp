@@ -7,12 +7,19 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "collectors/cuda_driver.h"
+
 namespace spscope::cupti {
 namespace {
 
 std::string name_of(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-bool is_library(const std::string& path, std::string_view name) { return name_of(path).starts_with(name); }
+// Also one that a Python package renamed: libcupti-1a2b3c4d.so.12.
+bool is_library(const std::string& path, std::string_view name) {
+  const std::string file = name_of(path);
+  return file.starts_with(name) && file.find(".so") != std::string::npos && file.size() > name.size() &&
+         (file[name.size()] == '.' || file[name.size()] == '-');
+}
 
 std::vector<std::string> mapped_libraries() {
   std::vector<std::string> paths;
@@ -31,7 +38,7 @@ void add_files(const std::filesystem::path& folder, std::vector<std::string>& ca
   std::vector<std::string> found;
   std::error_code error;
   for (std::filesystem::directory_iterator file(folder, error), end; !error && file != end; file.increment(error))
-    if (is_library(file->path().string(), "libcupti.so")) found.push_back(file->path().lexically_normal().string());
+    if (is_library(file->path().string(), "libcupti")) found.push_back(file->path().lexically_normal().string());
   std::sort(found.begin(), found.end(), [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() > b.size() : a < b;
   });
@@ -87,48 +94,81 @@ std::string remedy(int result, std::string_view other) {
 
 }  // namespace
 
-std::vector<std::string> library_candidates(std::span<const std::string> mapped) {
+std::vector<std::string> library_candidates(std::span<const std::string> mapped, int driver_version) {
   std::vector<std::string> candidates;
   for (const std::string& path : mapped)
-    if (is_library(path, "libcupti.so")) candidates.push_back(path);
+    if (is_library(path, "libcupti")) candidates.push_back(path);
   for (const std::string& path : mapped) {
-    if (!is_library(path, "libcudart.so")) continue;
+    if (!is_library(path, "libcudart")) continue;
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     add_files(folder, candidates);                                  // distributions, and links in toolkits
     add_files(folder / "../../cuda_cupti/lib", candidates);         // NVIDIA's Python packages of CUDA 11 and 12
     add_files(folder / "../extras/CUPTI/lib64", candidates);        // toolkits
     add_files(folder / "../../../extras/CUPTI/lib64", candidates);  // toolkits, runtime below targets/ARCHITECTURE/lib
   }
-  for (const char* name : {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so"})
-    candidates.emplace_back(name);
+  // Those that are newer than the driver come last.
+  const auto is_newer = [&](int cuda) { return driver_version > 0 && cuda > driver_version / 1000; };
+  struct Known {
+    const char* name;
+    int cuda;
+  };
+  constexpr Known kNames[] = {
+      {"libcupti.so.13", 13}, {"libcupti.so.12", 12}, {"libcupti.so.11.8", 11}, {"libcupti.so.11.7", 11}};
+  for (const bool newer : {false, true})
+    for (const Known& known : kNames)
+      if (is_newer(known.cuda) == newer) candidates.emplace_back(known.name);
+  candidates.emplace_back("libcupti.so");
   return candidates;
 }
 
-Library open_library(std::span<const std::string> candidates) {
-  std::string reasons;
-  for (const std::string& path : candidates) {
+std::vector<std::string> library_candidates(const std::string& path) {
+  if (!path.empty()) return {path};
+  return library_candidates(mapped_libraries(), cuda_driver_version());
+}
+
+std::optional<Library> LibrarySearch::next() {
+  while (next_ < candidates_.size()) {
+    const std::string& path = candidates_[next_++];
     void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       const char* const why = dlerror();
-      reasons += fmt::format("\n    {}", why == nullptr ? path : why);
+      reasons_ += fmt::format("\n    {}", why == nullptr ? path : why);
       continue;
     }
+    if (std::ranges::find(opened_, handle) != opened_.end()) continue;
+    opened_.push_back(handle);
     Library library = {.calls = {}, .path = path};
     if (const std::string missing = find_calls(handle, library.calls); !missing.empty()) {
-      reasons += fmt::format("\n    {}: it has no {}, so it is older than CUDA 11.7", path, missing);
+      reasons_ += fmt::format("\n    {}: it has no {}, so it is older than CUDA 11.7", path, missing);
       continue;
     }
     if (library.calls.cuptiGetVersion(&library.version) != kSuccess) library.version = 0;
     return library;
   }
-  throw Error(ErrorCode::kCannotCollect, fmt::format("NVIDIA's libcupti cannot be opened:{}", reasons),
-              "install CUPTI of the CUDA that the program uses (package cuda-cupti, or nvidia-cuda-cupti of PyPI), and "
-              "name its folder in LD_LIBRARY_PATH");
+  return std::nullopt;
 }
 
-Library open_library(const std::string& path) {
-  if (!path.empty()) return open_library(std::span<const std::string>(&path, 1));
-  return open_library(library_candidates(mapped_libraries()));
+Error LibrarySearch::none() const {
+  return Error(
+      ErrorCode::kCannotCollect, fmt::format("NVIDIA's libcupti cannot be opened:{}", reasons_),
+      "install CUPTI of the CUDA that the program uses (package cuda-cupti, or nvidia-cuda-cupti of PyPI), and "
+      "name its folder in LD_LIBRARY_PATH");
+}
+
+bool another_library_may_do(int result) {
+  switch (result) {
+    case kMultipleSubscribers:
+    case kInsufficientPrivileges:
+    case kVirtualizedPrivileges:
+    case kHardwareBusy:
+    case kVirtualized:
+    case kMig:
+    case kConfidentialComputing:
+    case kWsl:
+      return false;
+    default:
+      return true;
+  }
 }
 
 RecordSizes ask_record_sizes(const Library& library) {
@@ -137,7 +177,6 @@ RecordSizes ask_record_sizes(const Library& library) {
   std::vector<std::uint64_t> words(256);
   auto* const buffer = reinterpret_cast<std::uint8_t*>(words.data());
   const std::size_t num_bytes = words.size() * sizeof words[0];
-  bool any = false;
   for (std::uint32_t kind = 1; kind < RecordSizes::kNumKinds; ++kind) {
     std::fill(words.begin(), words.end(), kind);
     std::uint8_t* record = nullptr;
@@ -146,13 +185,22 @@ RecordSizes ask_record_sizes(const Library& library) {
     const std::ptrdiff_t step = record - buffer;
     if (step <= 0 || step % 8 != 0 || step >= static_cast<std::ptrdiff_t>(num_bytes)) continue;
     sizes.bytes[kind] = static_cast<std::uint32_t>(step);
-    any = true;
   }
-  if (!any)
-    throw Error(ErrorCode::kCannotCollect,
-                fmt::format("{} ({}) does not step over records", version_text(library.version), library.path),
-                remedy(kUnknown, {}));
   return sizes;
+}
+
+Error unknown_kernels(const Library& library, const RecordSizes& sizes) {
+  return Error(ErrorCode::kCannotCollect,
+               fmt::format("{} (API version {}) writes kernels as {} bytes, a record that this version of spscope does "
+                           "not know",
+                           library.path, library.version, sizes.of(static_cast<std::uint32_t>(Kind::kKernel))),
+               "use a newer version of spscope, or a CUPTI of CUDA 11.7 to 13.4");
+}
+
+Error silent(const Library& library) {
+  return Error(ErrorCode::kCannotCollect,
+               fmt::format("{} ({}) does not step over records", version_text(library.version), library.path),
+               remedy(kUnknown, {}));
 }
 
 Error failure(const Library& library, std::string_view call, int result, std::string_view other) {
@@ -165,8 +213,10 @@ Error failure(const Library& library, std::string_view call, int result, std::st
   return Error(ErrorCode::kCannotCollect, std::move(message), std::move(hint));
 }
 
-void check(const Library& library, std::string_view call, int result) {
-  if (result != kSuccess) throw failure(library, call, result);
+std::string note_of(std::string_view what, const Error& error) {
+  std::string note = fmt::format("{}{}{}", what, what.empty() ? "" : ": ", error.what());
+  if (!error.hint().empty()) note += fmt::format("; {}", error.hint());
+  return note;
 }
 
 }  // namespace spscope::cupti

@@ -1,13 +1,16 @@
 // Library: NVIDIA's libcupti, opened at run time. It belongs to the process whose GPUs are watched and must be of the
 // same CUDA as its runtime: two of them in one process would fight over the driver. So the one that is mapped already
-// is taken, else the one that lies beside the process's runtime, and only then whichever the loader finds.
+// is taken, else the one that lies beside the process's runtime, and only then whichever the loader finds: most
+// programs have the runtime linked into them, so the CUDA of the driver says which of these comes first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/base/error.h"
@@ -43,29 +46,48 @@ inline constexpr int kSuccess = 0, kNotInitialized = 15, kHardwareBusy = 26, kVi
                      kConfidentialComputing = 41, kMig = 43, kWsl = 45, kUnknown = 999;
 
 struct Library {
-  Calls calls;
+  Calls calls = {};
   std::string path;
   std::uint32_t version = 0;  // 18 is 11.8, 28 is 12.9, 130001 is 13.0; 0: it did not tell, as 13.4 without a driver
 };
 
-// Paths and names to try, in order, for a process that has these libraries mapped.
-std::vector<std::string> library_candidates(std::span<const std::string> mapped);
+// Paths and names to try, in order, for a process that has these libraries mapped and a driver for this CUDA, as
+// cuDriverGetVersion() has it: 12080 is 12.8, 0 that there is none.
+std::vector<std::string> library_candidates(std::span<const std::string> mapped, int driver_version);
+// Of this process; only the one at `path` unless it is "".
+std::vector<std::string> library_candidates(const std::string& path);
 
-// The first that opens and has all calls. It stays open: CUPTI cannot be unloaded safely. Throws Error (kCannotCollect)
-// with the reason of each.
-Library open_library(std::span<const std::string> candidates);
-// Of this process, or the one at `path` unless it is "".
-Library open_library(const std::string& path = {});
+// Opens libraries of a list, one after the other. They stay open: CUPTI cannot be unloaded safely.
+class LibrarySearch {
+ public:
+  explicit LibrarySearch(std::vector<std::string> candidates) : candidates_(std::move(candidates)) {}
+  // The next one that opens and has all calls, each once, however many names it has.
+  std::optional<Library> next();
+  // Why no other opened, as Error (kCannotCollect).
+  Error none() const;
 
-// How long the library's records are (records.h). Throws Error when it does not say. Needs no GPU; CUPTI 13.4 answers
+ private:
+  std::vector<std::string> candidates_;
+  std::size_t next_ = 0;
+  std::vector<void*> opened_;
+  std::string reasons_;
+};
+// Whether a result is of this library, and not of the machine or of another client of CUPTI.
+bool another_library_may_do(int result);
+
+// How long the library's records are (records.h); not known() when it does not say. Needs no GPU; CUPTI 13.4 answers
 // only where there is a driver.
 RecordSizes ask_record_sizes(const Library& library);
+// Why nothing of it can be read: it writes kernels of a size that is not known, or does not tell sizes. Errors
+// (kCannotCollect).
+Error unknown_kernels(const Library& library, const RecordSizes& sizes);
+Error silent(const Library& library);
 
 // What a call's result means and what to do, as one Error (kCannotCollect). `other` is who holds CUPTI, "" when
 // unknown.
 Error failure(const Library& library, std::string_view call, int result, std::string_view other = {});
 
-// Throws failure() unless the result is kSuccess.
-void check(const Library& library, std::string_view call, int result);
+// What is not collected and why, with what to do, as one line.
+std::string note_of(std::string_view what, const Error& error);
 
 }  // namespace spscope::cupti

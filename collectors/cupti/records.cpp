@@ -55,7 +55,6 @@ Fate to_record(const KernelLayout& from, KernelRecord& to) {
   to.registers_per_thread = from.registers_per_thread;
   to.static_shared_bytes = from.static_shared_bytes;
   to.dynamic_shared_bytes = from.dynamic_shared_bytes;
-  to.grid_id = from.grid_id;
   to.name = text(from.name);
   return set_times(from.start, from.end, to.begin_ns, to.end_ns);
 }
@@ -67,7 +66,6 @@ Fate to_copy(const Layout& from, CopyRecord& to) {
   to.copy_kind = from.copy_kind;
   to.source_kind = from.source_kind;
   to.target_kind = from.target_kind;
-  to.asynchronous = (from.flags & 1) != 0;
   if (!set_bytes(from.bytes, to.bytes)) return Fate::kUnreadable;
   return set_times(from.start, from.end, to.begin_ns, to.end_ns);
 }
@@ -87,7 +85,6 @@ Fate to_record(const PeerCopyLayout& from, CopyRecord& to) {
 Fate to_record(const MemsetLayout& from, MemsetRecord& to) {
   to.place = {from.device, from.context, from.stream};
   to.correlation = from.correlation;
-  to.value = from.value;
   if (!set_bytes(from.bytes, to.bytes)) return Fate::kUnreadable;
   return set_times(from.start, from.end, to.begin_ns, to.end_ns);
 }
@@ -97,24 +94,19 @@ Fate to_record(const SynchronizationLayout& from, SynchronizationRecord& to) {
   to.correlation = from.correlation;
   to.context = from.context;
   to.stream = from.stream;
-  to.event = from.event;
   return set_times(from.start, from.end, to.begin_ns, to.end_ns);
 }
 
 Fate to_record(const OverheadLayout& from, OverheadRecord& to) {
   to.overhead_kind = from.overhead_kind;
-  to.object_kind = from.object_kind;
-  std::copy_n(from.object, 3, to.object.begin());
   return set_times(from.start, from.end, to.begin_ns, to.end_ns);
 }
 
 Fate to_record(const ApiLayout& from, ApiRecord& to) {
   to.driver = from.kind == static_cast<std::uint32_t>(Kind::kDriverApi);
   to.callback = from.callback;
-  to.process = from.process;
   to.thread = from.thread;
   to.correlation = from.correlation;
-  to.result = from.result;
   return set_times(from.start, from.end, to.begin_ns, to.end_ns);
 }
 
@@ -128,8 +120,7 @@ Fate to_record(const ExternalCorrelationLayout& from, ExternalCorrelationRecord&
 Fate to_record(const MarkerLayout& from, MarkerRecord& to) {
   to.flags = from.flags;
   to.id = from.id;
-  to.object_kind = from.object_kind;
-  std::copy_n(from.object, 3, to.object.begin());
+  to.thread = from.object[1];
   to.name = text(from.name);
   to.domain = text(from.domain);
   std::int64_t end_ns = 0;

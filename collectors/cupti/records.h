@@ -38,7 +38,6 @@ struct KernelRecord {
   std::array<std::int32_t, 3> grid = {}, block = {};  // blocks, and threads of a block: x, y, z
   int registers_per_thread = 0;
   std::int32_t static_shared_bytes = 0, dynamic_shared_bytes = 0;
-  std::int64_t grid_id = 0;
   const char* name = nullptr;  // mangled
   friend bool operator==(const KernelRecord&, const KernelRecord&) = default;
 };
@@ -50,7 +49,7 @@ struct CopyRecord {
   Place place = {};
   std::uint32_t correlation = 0;
   std::uint8_t copy_kind = 0, source_kind = 0, target_kind = 0;
-  bool asynchronous = false, between_gpus = false;
+  bool between_gpus = false;
   std::uint32_t source_device = 0, target_device = 0;
   friend bool operator==(const CopyRecord&, const CopyRecord&) = default;
 };
@@ -58,22 +57,21 @@ struct CopyRecord {
 struct MemsetRecord {
   std::int64_t begin_ns = 0, end_ns = 0, bytes = 0;
   Place place = {};
-  std::uint32_t correlation = 0, value = 0;
+  std::uint32_t correlation = 0;
   friend bool operator==(const MemsetRecord&, const MemsetRecord&) = default;
 };
 
 // A thread waited: for an event, a stream or a context (`type`, a number of CUPTI).
 struct SynchronizationRecord {
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint32_t type = 0, correlation = 0, context = 0, stream = 0, event = 0;
+  std::uint32_t type = 0, correlation = 0, context = 0, stream = 0;
   friend bool operator==(const SynchronizationRecord&, const SynchronizationRecord&) = default;
 };
 
 // What CUPTI and the driver took for themselves.
 struct OverheadRecord {
   std::int64_t begin_ns = 0, end_ns = 0;
-  std::uint32_t overhead_kind = 0, object_kind = 0;
-  std::array<std::uint32_t, 3> object = {};  // process and thread, or device, context and stream
+  std::uint32_t overhead_kind = 0;
   friend bool operator==(const OverheadRecord&, const OverheadRecord&) = default;
 };
 
@@ -81,7 +79,7 @@ struct ApiRecord {
   std::int64_t begin_ns = 0, end_ns = 0;
   bool driver = false;         // a call of the driver, else of the runtime
   std::uint32_t callback = 0;  // which one: CUPTI_DRIVER_TRACE_CBID_* or CUPTI_RUNTIME_TRACE_CBID_*
-  std::uint32_t process = 0, thread = 0, correlation = 0, result = 0;
+  std::uint32_t thread = 0, correlation = 0;
   friend bool operator==(const ApiRecord&, const ApiRecord&) = default;
 };
 
@@ -96,8 +94,7 @@ struct ExternalCorrelationRecord {
 struct MarkerRecord {
   std::int64_t time_ns = 0;
   std::uint32_t flags = 0;  // 1 instant, 2 begin, 4 end
-  std::uint32_t id = 0, object_kind = 0;
-  std::array<std::uint32_t, 3> object = {};
+  std::uint32_t id = 0, thread = 0;
   const char* name = nullptr;
   const char* domain = nullptr;
   friend bool operator==(const MarkerRecord&, const MarkerRecord&) = default;
@@ -112,6 +109,8 @@ struct RecordSizes {
   static constexpr std::uint32_t kNumKinds = 64;    // CUPTI 13.0 has 55
   std::array<std::uint32_t, kNumKinds> bytes = {};  // 0: the library does not know the kind
   std::uint32_t of(std::uint32_t kind) const { return kind < kNumKinds ? bytes[kind] : 0; }
+  // False: the library did not tell.
+  bool known() const { return bytes != std::array<std::uint32_t, kNumKinds>{}; }
   // Whether its records are decoded: one of Kind, and of a size that record_versions.def lists.
   bool readable(Kind kind) const;
 };

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
+#include <utility>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
@@ -23,21 +25,36 @@ constexpr std::uint32_t kSystemThreadIds = 1;  // CUPTI_ACTIVITY_THREAD_ID_TYPE_
 // CUPTI wants a subscriber, and we want none of its callbacks: they would run in every call of the program.
 void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
 
-}  // namespace
-
-std::int64_t SessionLedger::dropped() const {
-  std::int64_t sum = dropped_by_sink + decoded.undated + pool.dropped_records;
-  for (const auto& [queue, count] : dropped_by_cupti) sum += count;
-  return sum;
+// NVTX, which is a part of the program, loads whatever this names when the program first uses it, and nothing else.
+bool has_nvtx_injection() {
+  const char* const path = std::getenv("NVTX_INJECTION64_PATH");
+  return path != nullptr && *path != '\0';
 }
 
-Session::Session(const SessionOptions& options, RecordSink sink)
-    : options_(options), sink_(std::move(sink)), library_(open_library(options.library)) {
-  subscribe();
-  const std::optional<Error> failed = failure_of([&] { start(); });
-  if (!failed) return;
-  end();
-  throw Error(*failed);
+}  // namespace
+
+Session::Session(const SessionOptions& options, RecordSink sink) : options_(options), sink_(std::move(sink)) {
+  start_with_any_library();
+}
+
+// What a library throws that another one may mend, for example because the driver is too old for it, lets the next one
+// try.
+void Session::start_with_any_library() {
+  LibrarySearch search(library_candidates(options_.library));
+  std::optional<Error> first;
+  while (const std::optional<Library> library = search.next()) {
+    library_ = *library;
+    notes_.clear();
+    const std::optional<Error> failed = failure_of([&] {
+      subscribe();
+      start();
+    });
+    if (!failed) return;
+    end();
+    if (!another_library_may_do(result_)) throw Error(*failed);
+    if (!first) first = failed;
+  }
+  throw first ? Error(*first) : search.none();
 }
 
 Session::~Session() { end(); }
@@ -51,40 +68,48 @@ void Session::subscribe() {
                          : calls.cuptiSubscribe(&subscriber_, ignore, nullptr);
   if (result == kSuccess) return;
   subscriber_ = nullptr;
+  result_ = result;
   other.back() = '\0';
   throw failure(library_, "cuptiSubscribe", result, result == kMultipleSubscribers ? other.data() : "");
+}
+
+void Session::require(const char* call, int result) {
+  if (result == kSuccess) return;
+  result_ = result;
+  throw failure(library_, call, result);
+}
+
+void Session::note(std::string_view what, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  notes_.push_back(note_of(what, error));
 }
 
 // The order is CUPTI's: attributes before callbacks, the clock before any kind.
 void Session::start() {
   const Calls& calls = library_.calls;
+  result_ = kSuccess;
+  stopping_ = false;
+  pool_ = nullptr;
   sizes_ = ask_record_sizes(library_);
+  if (sizes_.known() && !sizes_.readable(Kind::kKernel)) throw unknown_kernels(library_, sizes_);
   pool_ = &use_new_pool(options_.pool, sizes_);
-  // A buffer for each thread, as CUPTI 13 has it, would be 8 MiB for each. Older ones have no such attribute.
+  // A buffer for each thread, as CUPTI 13 has it, would be 1 MiB for each. Older ones have no such attribute.
   std::uint8_t off = 0;
   std::size_t num_bytes = sizeof off;
   (void)calls.cuptiActivitySetAttribute(kBufferForEachThread, &num_bytes, &off);
   // Threads by the numbers that the system and its tools give them.
   if (calls.cuptiSetThreadIdType != nullptr) (void)calls.cuptiSetThreadIdType(kSystemThreadIds);
-  check(library_, "cuptiActivityRegisterTimestampCallback", calls.cuptiActivityRegisterTimestampCallback(raw_clock));
-  check(library_, "cuptiActivityRegisterCallbacks",
-        calls.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer));
-  decoder_ = std::thread([this] { decode_until_drained(); });
+  require("cuptiActivityRegisterTimestampCallback", calls.cuptiActivityRegisterTimestampCallback(raw_clock));
+  require("cuptiActivityRegisterCallbacks", calls.cuptiActivityRegisterCallbacks(request_buffer, complete_buffer));
   // CUPTI's own thread then fetches records from GPUs as often; it hands over only full buffers.
   if (const int result = calls.cuptiActivityFlushPeriod(static_cast<std::uint32_t>(options_.flush_every.count()));
       result != kSuccess)
-    notes_.push_back(failure(library_, "cuptiActivityFlushPeriod", result).what());
-  enable_all(options_.markers);
+    note("", failure(library_, "cuptiActivityFlushPeriod", result));
+  enable_all();
+  decoder_ = std::thread([this] { decode_until_drained(); });
 }
 
-void Session::enable_all(bool markers) {
-  if (!sizes_.readable(Kind::kKernel))
-    throw Error(
-        ErrorCode::kCannotCollect,
-        fmt::format("{} (API version {}) writes kernels as {} bytes, a record that this version of spscope does "
-                    "not know",
-                    library_.path, library_.version, sizes_.of(static_cast<std::uint32_t>(Kind::kKernel))),
-        "use a newer version of spscope, or a CUPTI of CUDA 11.7 to 13.4");
+void Session::enable_all() {
   // Ids first, so that no kernel lacks the id of its op.
   enable(Kind::kExternalCorrelation, "ids of ops");
   enable_calls();
@@ -93,21 +118,27 @@ void Session::enable_all(bool markers) {
   enable(Kind::kMemset, "memsets");
   enable(Kind::kSynchronization, "synchronisation");
   enable(Kind::kOverhead, "overhead");
-  if (markers) enable(Kind::kMarker, "NVTX markers");
-  check(library_, "cuptiActivityEnable of kernels",
-        library_.calls.cuptiActivityEnable(static_cast<std::uint32_t>(Kind::kKernel)));
+  if (options_.markers && enable(Kind::kMarker, "NVTX markers") && !options_.ids && !has_nvtx_injection())
+    note("NVTX markers",
+         Error(ErrorCode::kCannotCollect, "NVTX_INJECTION64_PATH, by which NVTX finds CUPTI, is not set",
+               fmt::format("set it to the path of {} for the program", library_.path)));
+  require("cuptiActivityEnable of kernels",
+          library_.calls.cuptiActivityEnable(static_cast<std::uint32_t>(Kind::kKernel)));
   enabled_.push_back(Kind::kKernel);
 }
 
+// A library that does not tell sizes yet is asked again later (learn_sizes).
 bool Session::enable(Kind kind, const char* what) {
   const auto number = static_cast<std::uint32_t>(kind);
-  if (!sizes_.readable(kind)) {
-    notes_.push_back(fmt::format("{}: {} writes records of {} bytes, which this version of spscope does not know", what,
-                                 library_.path, sizes_.of(number)));
+  if (sizes_.known() && !sizes_.readable(kind)) {
+    note(what, Error(ErrorCode::kCannotCollect,
+                     fmt::format("{} writes records of {} bytes, which this version of spscope does not know",
+                                 library_.path, sizes_.of(number)),
+                     "use a newer version of spscope, or a CUPTI of CUDA 11.7 to 13.4"));
     return false;
   }
   if (const int result = library_.calls.cuptiActivityEnable(number); result != kSuccess) {
-    notes_.push_back(fmt::format("{}: {}", what, failure(library_, "cuptiActivityEnable", result).what()));
+    note(what, failure(library_, "cuptiActivityEnable", result));
     return false;
   }
   enabled_.push_back(kind);
@@ -117,15 +148,21 @@ bool Session::enable(Kind kind, const char* what) {
 void Session::enable_calls() {
   const Calls& calls = library_.calls;
   if (calls.cuptiActivityEnableRuntimeApi == nullptr || calls.cuptiActivityEnableDriverApi == nullptr) {
-    notes_.push_back("calls on the host: this CUPTI cannot record chosen ones alone; 12.8 and later can");
+    if (options_.ids)
+      enable(Kind::kDriverApi, "calls of the driver, without which no work has an op");
+    else
+      note("calls on the host", Error(ErrorCode::kCannotCollect, "this CUPTI cannot record chosen ones alone",
+                                      "use CUPTI of CUDA 12.8 or newer"));
     return;
   }
+  constexpr std::uint32_t kVersion13 = 130000;
+  const bool is_13 = library_.version >= kVersion13 || library_.version == 0;
   for (const ApiCall& call : kApiCalls) {
     const auto choose =
         call.domain == Kind::kDriverApi ? calls.cuptiActivityEnableDriverApi : calls.cuptiActivityEnableRuntimeApi;
-    if (!sizes_.readable(call.domain)) continue;
+    if ((call.of_13 && !is_13) || (sizes_.known() && !sizes_.readable(call.domain))) continue;
     if (const int result = choose(call.id, 1); result != kSuccess)
-      notes_.push_back(fmt::format("{}: {}", call.name, failure(library_, "enabling it", result).what()));
+      note(call.name, failure(library_, "enabling it", result));
     else
       enabled_calls_.emplace_back(call.domain, call.id);
   }
@@ -143,17 +180,21 @@ void Session::end() noexcept {
   for (const auto& [domain, id] : enabled_calls_)
     (domain == Kind::kDriverApi ? calls.cuptiActivityEnableDriverApi : calls.cuptiActivityEnableRuntimeApi)(id, 0);
   for (const Kind kind : enabled_) calls.cuptiActivityDisable(static_cast<std::uint32_t>(kind));
-  if (decoder_.joinable()) {
+  enabled_calls_.clear();
+  enabled_.clear();
+  if (pool_ != nullptr) {
     const std::lock_guard lock(flush_mutex_);
     stopping_ = true;
     calls.cuptiActivityFlushPeriod(0);
     calls.cuptiActivityFlushAll(kForced);
-    count_dropped(nullptr, 0);
+    count_dropped();
   }
   calls.cuptiUnsubscribe(subscriber_);
   subscriber_ = nullptr;
   if (pool_ != nullptr) pool_->close();
-  if (decoder_.joinable()) decoder_.join();
+  if (decoder_.joinable()) return decoder_.join();
+  if (pool_ == nullptr) return;
+  while (const std::optional<FilledBuffer> unread = pool_->next(std::chrono::milliseconds(0))) pool_->release(*unread);
 }
 
 void Session::decode_until_drained() {
@@ -161,9 +202,11 @@ void Session::decode_until_drained() {
   std::int64_t flushed_ns = now_ns();
   for (;;) {
     if (const std::optional<FilledBuffer> buffer = pool_->next(options_.flush_every)) {
+      pushed_by_last_buffer_ = num_pushed_.load();
+      if (!sizes_.known()) learn_sizes();
       decode(*buffer);
       pool_->release(*buffer);
-      count_dropped(buffer->context, buffer->stream);
+      count_dropped();
     } else if (pool_->drained()) {
       thread_ns_ = thread_cpu_ns();
       return;
@@ -179,6 +222,16 @@ void Session::decode_until_drained() {
     if (options_.after_flush) guarded(options_.after_flush);
     thread_ns_ = thread_cpu_ns();
   }
+}
+
+// CUPTI 13.4 answers only where there is a driver, and a session may begin while the driver does: when there are
+// records it is at work.
+void Session::learn_sizes() {
+  sizes_ = ask_record_sizes(library_);
+  pool_->set_sizes(sizes_);
+  if (sizes_.known() && sizes_.readable(Kind::kKernel)) return;
+  if (std::exchange(told_of_sizes_, true)) return;
+  note("records", sizes_.known() ? unknown_kernels(library_, sizes_) : silent(library_));
 }
 
 void Session::decode(const FilledBuffer& buffer) {
@@ -202,34 +255,56 @@ void Session::guarded(const std::function<void()>& step) {
   sink_failure_ = failed;
 }
 
+// One call in 64 of the program's threads.
+class Session::Measured {
+ public:
+  Measured(Session& session, std::uint32_t number) : session_(session) {
+    if (number % kMeasureOne == 0) begin_ns_ = now_ns();
+  }
+  ~Measured() {
+    if (begin_ns_ != 0) session_.callback_ns_.fetch_add(now_ns() - begin_ns_, std::memory_order_relaxed);
+  }
+  Measured(const Measured&) = delete;
+  Measured& operator=(const Measured&) = delete;
+
+ private:
+  Session& session_;
+  std::int64_t begin_ns_ = 0;  // 0: not measured
+};
+
 void Session::push_id(std::uint64_t id) noexcept {
+  const Measured measured(*this, num_pushed_.fetch_add(1, std::memory_order_relaxed));
   const int result = library_.calls.cuptiActivityPushExternalCorrelationId(kOurIds, id);
   int none = kSuccess;
   if (result != kSuccess) push_result_.compare_exchange_strong(none, result);
 }
 
 void Session::pop_id() noexcept {
+  const Measured measured(*this, num_pushed_.load(std::memory_order_relaxed));
   std::uint64_t id = 0;
   (void)library_.calls.cuptiActivityPopExternalCorrelationId(kOurIds, &id);
 }
 
 std::vector<SessionNote> Session::notes() const {
+  std::unique_lock lock(mutex_);
   std::vector<SessionNote> notes = notes_;
+  lock.unlock();
   if (const int result = push_result_; result != kSuccess)
-    notes.push_back(
-        fmt::format("ops of kernels: {}", failure(library_, "cuptiActivityPushExternalCorrelationId", result).what()));
+    notes.push_back(note_of("ops of kernels", failure(library_, "cuptiActivityPushExternalCorrelationId", result)));
   return notes;
 }
+
+std::int64_t Session::pushed_in_vain() const { return num_pushed_ - pushed_by_last_buffer_; }
 
 std::int64_t Session::buffer_bytes() const { return pool_ == nullptr ? 0 : pool_->most_bytes(); }
 
 int Session::buffers_out() const { return pool_ == nullptr ? 0 : pool_->num_out(); }
 
-void Session::count_dropped(void* context, std::uint32_t stream) {
+void Session::count_dropped() {
   std::size_t dropped = 0;
-  if (library_.calls.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) != kSuccess || dropped == 0) return;
+  if (library_.calls.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) != kSuccess) return;
   const std::lock_guard lock(mutex_);
-  ledger_.dropped_by_cupti[{context, stream}] += static_cast<std::int64_t>(dropped);
+  ledger_.dropped_by_cupti += static_cast<std::int64_t>(dropped);
 }
 
 SessionLedger Session::ledger() const {

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -29,6 +28,9 @@ struct SessionOptions {
   PoolOptions pool = {};
   std::chrono::milliseconds flush_every{100};  // records are handed over at least so often
   bool markers = true;                         // NVTX
+  // Threads of this process push ids (push_id), which reach work only by calls that are recorded. They call the driver:
+  // a CUPTI that cannot record chosen calls alone records all of its.
+  bool ids = true;
   // On the session's thread, so often: what had ended some time before that has been handed over.
   std::function<void()> after_flush = {};
 };
@@ -38,13 +40,11 @@ struct SessionLedger {
   DecodeCounts decoded;              // what decoded.decoded counts was handed to the sink, or dropped_by_sink
   std::int64_t dropped_by_sink = 0;  // after the sink had failed
   PoolCounts pool;
-  // By CUPTI itself, which had no buffer: by context and stream, as it counts them. CUPTI 6 and later count for all
-  // contexts together, as {null, 0}.
-  std::map<std::pair<void*, std::uint32_t>, std::int64_t> dropped_by_cupti;
+  std::int64_t dropped_by_cupti = 0;  // which had no buffer
 
   std::int64_t stored() const { return decoded.decoded - dropped_by_sink; }
   // Untimed records are dropped: an event without times has no place.
-  std::int64_t dropped() const;
+  std::int64_t dropped() const { return dropped_by_cupti + dropped_by_sink + decoded.undated + pool.dropped_records; }
   std::int64_t unreadable() const { return decoded.unreadable; }
   std::int64_t sent() const { return stored() + dropped() + unreadable(); }
 };
@@ -73,42 +73,57 @@ class Session {
   void pop_id() noexcept;
 
   SessionLedger ledger() const;
-  // CPU time of the session's thread, and memory that buffers have taken at most.
+  // CPU time of the session's thread; time of other threads in push_id() and pop_id(), from one call in 64; memory that
+  // buffers have taken at most.
   std::int64_t thread_ns() const { return thread_ns_; }
+  std::int64_t callback_ns() const { return callback_ns_ * kMeasureOne; }
   std::int64_t buffer_bytes() const;
   // After stop(): buffers that CUPTI has not given back. Nobody knows how many records are in them.
   int buffers_out() const;
+  // After stop(): ids that were pushed after the last buffer came, though each call for them makes a record.
+  std::int64_t pushed_in_vain() const;
   std::vector<SessionNote> notes() const;
   const Library& library() const { return library_; }
 
  private:
+  class Measured;
+  static constexpr std::uint32_t kMeasureOne = 64;
+
+  void start_with_any_library();
+  void require(const char* call, int result);
+  void note(std::string_view what, const Error& error);
   void subscribe();
   void start();
-  void enable_all(bool markers);
+  void enable_all();
   bool enable(Kind kind, const char* what);
   void enable_calls();
   void end() noexcept;
   void decode_until_drained();
+  void learn_sizes();
   void decode(const FilledBuffer& buffer);
   void guarded(const std::function<void()>& step);
-  void count_dropped(void* context, std::uint32_t stream);
+  void count_dropped();
 
   const SessionOptions options_;
   const RecordSink sink_;
-  const Library library_;
-  RecordSizes sizes_;
+  Library library_;
+  int result_ = 0;     // of CUPTI, that ended a start
+  RecordSizes sizes_;  // of the session's thread, once it has begun
+  bool told_of_sizes_ = false;
   void* subscriber_ = nullptr;
   BufferPool* pool_ = nullptr;  // callbacks.h: lives as long as the process
   std::vector<Kind> enabled_;
   std::vector<std::pair<Kind, std::uint32_t>> enabled_calls_;
-  std::vector<SessionNote> notes_;
   mutable std::mutex mutex_;  // of what follows; not held while CUPTI is called, which takes locks of its own
+  std::vector<SessionNote> notes_;
   SessionLedger ledger_;
   std::optional<Error> sink_failure_;
   std::mutex flush_mutex_;  // one flush at a time, so that none is under way when the queue is closed; of stopping_
   bool stopping_ = false;
   std::atomic<std::int64_t> thread_ns_{0};
   std::atomic<int> push_result_{0};  // of the first push that failed
+  std::atomic<std::uint32_t> num_pushed_{0}, pushed_by_last_buffer_{0};
+  std::atomic<std::int64_t> callback_ns_{0};
   std::thread decoder_;
 };
 

@@ -44,13 +44,14 @@ const char* overhead_name(std::uint32_t kind) {
   return kind == 1 ? "the driver compiles" : name_of(kOverheadNames, kind >> 16);
 }
 
-// "cudaLaunchKernel": without the version that CUPTI puts behind it.
-std::string call_name(const ApiRecord& call) {
+// "cudaLaunchKernel": without the version that CUPTI puts behind it, and whose stream is the default one. Nothing: it
+// is none of those that are recorded where they can be chosen.
+std::optional<std::string> call_name(const ApiRecord& call) {
   const Kind domain = call.driver ? Kind::kDriverApi : Kind::kRuntimeApi;
   for (const ApiCall& chosen : kApiCalls)
     if (chosen.domain == domain && chosen.id == call.callback)
-      return std::string(chosen.name.substr(0, chosen.name.find("_v")));
-  return fmt::format("call {} of the {}", call.callback, call.driver ? "driver" : "runtime");
+      return std::string(chosen.name.substr(0, std::min(chosen.name.find("_v"), chosen.name.find("_pt"))));
+  return std::nullopt;
 }
 
 RingRecord work_of(EventCategory category, std::int64_t begin_ns, std::int64_t end_ns, NameId name, std::int64_t bytes,
@@ -126,8 +127,13 @@ void CuptiTrace::take_one(const OverheadRecord& overhead) {
 
 void CuptiTrace::take_one(const ApiRecord& call) {
   if (call.correlation != 0) calls_.at(call.correlation).thread = call.thread;
+  const std::optional<std::string> called = call_name(call);
+  if (!called) {
+    ++num_parts_;
+    return;
+  }
   thread_rows(call.thread, "calls")
-      .add(work_of(EventCategory::kApi, call.begin_ns, call.end_ns, name(call_name(call)), 0, call.correlation, 0));
+      .add(work_of(EventCategory::kApi, call.begin_ns, call.end_ns, name(*called), 0, call.correlation, 0));
 }
 
 void CuptiTrace::take_one(const ExternalCorrelationRecord& pushed) {
@@ -137,7 +143,7 @@ void CuptiTrace::take_one(const ExternalCorrelationRecord& pushed) {
 }
 
 void CuptiTrace::take_one(const MarkerRecord& marker) {
-  const std::uint32_t thread = marker.object[1];
+  const std::uint32_t thread = marker.thread;
   if ((marker.flags & kRangeEnd) != 0) {
     const auto begun = ranges_.find(marker.id);
     if (begun == ranges_.end()) {
@@ -212,6 +218,8 @@ void CuptiTrace::settle(std::int64_t ended_by_ns, bool all) {
   for (auto& [place, stream] : streams_) settle(stream, ended_by_ns, all);
   for (auto& [name, rows] : threads_) rows.settle(ended_by_ns, completes);
   overhead_.settle(ended_by_ns, completes);
+  num_host_rows_ = 0;
+  for (const auto& [name, rows] : threads_) num_host_rows_ += std::max<std::size_t>(rows.num_rows(), 1);
 }
 
 void CuptiTrace::settle(std::int64_t ended_by_ns) { settle(ended_by_ns, false); }
@@ -239,15 +247,22 @@ CuptiTrace::Stream& CuptiTrace::stream_at(const Place& place) {
               .process = process_.process,
               .device = gpu_text(static_cast<int>(place.device), bus_id_of_gpu(static_cast<int>(place.device)))};
   // A program that is no run of a plan has no ops to wait for.
-  const bool has_rank = process_.rank.has_value() || process_.process.has_value();
+  const bool has_rank = process_.rank.has_value() || !is_of_plan(process_);
   return streams_.emplace(key, Stream{TrackRows(sink_, std::move(track), wait_), has_rank}).first->second;
 }
 
 TrackRows& CuptiTrace::thread_rows(std::uint32_t thread, const char* what) {
-  std::string name = thread == 0 ? std::string(what) : fmt::format("thread {}: {}", thread, what);
+  const std::string name = thread == 0 ? std::string(what) : fmt::format("thread {}: {}", thread, what);
   if (const auto known = threads_.find(name); known != threads_.end()) return known->second;
-  TrackRows rows(sink_, host_track(name), wait_);
-  return threads_.emplace(std::move(name), std::move(rows)).first->second;
+  if (num_host_rows_ < kMaxHostRows) return add_thread_rows(name, TrackRows::kMaxRows);
+  const std::string shared = fmt::format("other threads: {}", what);
+  const auto known = threads_.find(shared);
+  return known != threads_.end() ? known->second : add_thread_rows(shared, 0);
+}
+
+TrackRows& CuptiTrace::add_thread_rows(const std::string& name, int max_rows) {
+  ++num_host_rows_;
+  return threads_.emplace(name, TrackRows(sink_, host_track(name), wait_, max_rows)).first->second;
 }
 
 Track CuptiTrace::host_track(std::string name) const {

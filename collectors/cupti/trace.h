@@ -19,6 +19,9 @@
 
 namespace spscope::cupti {
 
+// Its tracks are named by ranks alone, and its launches say their ops.
+inline bool is_of_plan(const CollectedProcess& process) { return !process.process.has_value(); }
+
 class CuptiTrace {
  public:
   CuptiTrace(TraceSink& sink, const CollectedProcess& process);
@@ -33,12 +36,15 @@ class CuptiTrace {
 
   // Of events held back, rings, names, details and calls, the most that settle() found. Any thread.
   std::int64_t memory_bytes() const { return memory_bytes_; }
-  // Records that make no event: numbers of ops, and one end of each range.
+  // Records that make no event: numbers of ops, calls that are not among kApiCalls, and one end of each range.
   std::int64_t num_parts() const { return num_parts_; }
 
  private:
   // Of a device stream until an op tells the rank, at most so many are held back.
   static constexpr std::size_t kHeldForRank = 4096;
+  // A program may start a thread for each request; the memory that is shared with attach has 1024 tracks. Threads that
+  // come when those before have so many rows share one each for calls, waits and ranges.
+  static constexpr std::size_t kMaxHostRows = 512;
   struct Stream {
     TrackRows rows;
     bool has_rank = false;
@@ -67,6 +73,7 @@ class CuptiTrace {
 
   Stream& stream_at(const Place& place);
   TrackRows& thread_rows(std::uint32_t thread, const char* what);
+  TrackRows& add_thread_rows(const std::string& name, int max_rows);
   Track host_track(std::string name) const;
   NameId name(const std::string& text);
   NameId kernel_name(const char* mangled);
@@ -85,6 +92,7 @@ class CuptiTrace {
   std::unordered_map<std::string, NameId> names_, kernel_names_;
   std::map<WorkDetail, WorkDetailId> details_;
   std::int64_t num_parts_ = 0;
+  std::size_t num_host_rows_ = 0;  // of threads_
   std::atomic<std::int64_t> memory_bytes_{0};
 };
 

@@ -2,10 +2,12 @@
 #include "tests/fake_cupti/fake.h"
 
 using spscope::fake_cupti::broke_rule;
-using spscope::fake_cupti::complete_current;
+using spscope::fake_cupti::complete_all;
+using spscope::fake_cupti::complete_ended;
 using spscope::fake_cupti::complete_taken;
 using spscope::fake_cupti::Fake;
 using spscope::fake_cupti::fake;
+using spscope::fake_cupti::give_up_kernels;
 using spscope::fake_cupti::kVersion;
 using spscope::fake_cupti::observe_driver;
 using spscope::fake_cupti::planted;
@@ -121,6 +123,7 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc c
 
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {
+  // Whoever comes last has them: no client is asked whether it subscribed, and none is told.
   const Lock lock(fake().mutex);
   fake().request = request;
   fake().complete = complete;
@@ -180,14 +183,20 @@ CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   const Lock lock(fake().mutex);
   if (flag != 0 && flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) broke_rule("a flag that there is not");
   if (fake().settings.late && fake().current.bytes != nullptr) fake().late.push_back(std::exchange(fake().current, {}));
-  complete_current();
+  if (flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) {
+    give_up_kernels();
+    complete_all();
+  } else {
+    complete_ended();
+  }
   complete_taken();
   return planted("cuptiActivityFlushAll");
 }
 
 CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid_bytes, CUpti_Activity** record) {
   const Lock lock(fake().mutex);
-  if (fake().settings.silent) return CUPTI_ERROR_UNKNOWN;
+  if (fake().settings.silent || (fake().settings.silent_at_start && fake().num_requests == 0))
+    return CUPTI_ERROR_UNKNOWN;
   std::size_t offset = 0;
   if (*record != nullptr)
     offset =

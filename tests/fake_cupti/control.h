@@ -6,12 +6,15 @@ extern "C" {
 // What a program does on the GPU, once each.
 struct FakeWork {
   unsigned launches = 0;     // kernels
+  unsigned unended = 0;      // kernels that are at work until spscope_fake_cupti_end_kernels()
   unsigned copies = 0;       // each of 4096 bytes
   unsigned peer_copies = 0;  // from device 0 to device 1
   unsigned memsets = 0;
   unsigned synchronisations = 0;
   unsigned markers = 0;    // ranges: two records each
   unsigned overheads = 0;  // flushes of buffers
+  unsigned queries = 0;    // calls that start nothing and wait for nothing
+  unsigned runtime = 0;    // 1: by calls of the runtime, else by those of the driver
 };
 
 // Forgets everything and begins again with these settings (settings.h).
@@ -21,6 +24,11 @@ void spscope_fake_cupti_reset(const char* settings);
 void spscope_fake_cupti_run(const FakeWork* work, unsigned repeats);
 // Records that were made since the last reset, dropped ones included.
 long long spscope_fake_cupti_made();
+// Ends the kernels that are at work.
+void spscope_fake_cupti_end_kernels();
+// Another client takes CUPTI over, as torch.profiler does though it could not subscribe: the clock and the buffers are
+// its own from now on. Returns how many buffers came back to it that it never gave, once it is called again.
+int spscope_fake_cupti_take_over();
 // Gives back what a flush kept (late=1).
 void spscope_fake_cupti_deliver_late();
 // The kinds that are enabled, as bits; and how many calls of the API are.

@@ -16,29 +16,13 @@ using Lock = std::lock_guard<std::mutex>;
 
 bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
-// The call, and the number that its thread has pushed.
+// A buffer is kept back while something is at work whose call is in it.
 std::uint32_t called(std::uint32_t callback) {
   const Lock lock(fake().mutex);
   Fake& f = fake();
-  ++f.correlation;
-  if (!pushed_ids().empty() && enabled(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
-    CUpti_ActivityExternalCorrelation record = {};
-    record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
-    record.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-    record.externalId = pushed_ids().back();
-    record.correlationId = f.correlation;
-    write(record);
-  }
-  if (f.calls.contains({CUPTI_ACTIVITY_KIND_DRIVER, callback})) {
-    CUpti_ActivityAPI record = {};
-    record.kind = CUPTI_ACTIVITY_KIND_DRIVER;
-    record.cbid = callback;
-    record.start = record.end = f.timestamp();
-    record.processId = static_cast<std::uint32_t>(getpid());
-    record.threadId = static_cast<std::uint32_t>(syscall(SYS_gettid));
-    record.correlationId = f.correlation;
-    write(record);
-  }
+  write_call(CUPTI_ACTIVITY_KIND_DRIVER, callback, static_cast<std::uint32_t>(syscall(SYS_gettid)));
+  if (callback != CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize && f.current.bytes != nullptr)
+    f.unended[f.correlation] = f.current.number;
   return f.correlation;
 }
 
@@ -100,6 +84,7 @@ void write_copy(const FakeDriverWork& work) {
 
 void worked(const FakeDriverWork* work) {
   const Lock lock(fake().mutex);
+  fake().unended.erase(work->correlation);
   if (!fake().subscribed) return;
   ++fake().driver_work[work->kind];
   switch (work->kind) {

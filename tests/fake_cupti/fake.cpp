@@ -1,5 +1,8 @@
 #include "tests/fake_cupti/fake.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -59,6 +62,37 @@ std::size_t record_bytes(std::uint32_t kind) {
   }
 }
 
+namespace {
+
+bool has_ended(const Buffer& buffer) {
+  return std::ranges::none_of(fake().unended, [&](const auto& work) { return work.second == buffer.number; });
+}
+
+void complete(const Buffer& full) {
+  Fake& f = fake();
+  ++f.num_buffers;
+  if (f.settings.damage > 0 && full.used > 0 && f.num_buffers % f.settings.damage == 0) {
+    const std::uint32_t no_kind = 7777;
+    std::memcpy(full.bytes + full.last, &no_kind, sizeof no_kind);
+  }
+  if (f.complete != nullptr) f.complete(nullptr, 0, full.bytes, full.size, full.used);
+}
+
+// Of those that are kept.
+template <typename Condition>
+void complete_if(const Condition& condition) {
+  std::vector<Buffer> rest;
+  for (const Buffer& buffer : std::exchange(fake().kept, {})) {
+    if (condition(buffer))
+      complete(buffer);
+    else
+      rest.push_back(buffer);
+  }
+  fake().kept = std::move(rest);
+}
+
+}  // namespace
+
 void write(const void* record, std::size_t num_bytes) {
   Fake& f = fake();
   ++f.num_made;
@@ -71,10 +105,14 @@ void write(const void* record, std::size_t num_bytes) {
     Buffer& more = f.taken.emplace_back();
     f.request(&more.bytes, &more.size, &max_records);
   }
-  if (f.current.bytes != nullptr && f.current.size - f.current.used < num_bytes) complete_current();
+  if (f.current.bytes != nullptr && f.current.size - f.current.used < num_bytes) {
+    f.kept.push_back(std::exchange(f.current, {}));
+    complete_if(has_ended);
+  }
   if (f.current.bytes == nullptr) {
     std::size_t max_records = 0;
     f.current = {};
+    f.current.number = ++f.num_requests;
     f.request(&f.current.bytes, &f.current.size, &max_records);
     if (reinterpret_cast<std::uintptr_t>(f.current.bytes) % 8 != 0) broke_rule("a buffer is not aligned to 8 bytes");
   }
@@ -93,16 +131,39 @@ void complete_taken() {
     if (buffer.bytes != nullptr) fake().complete(nullptr, 0, buffer.bytes, buffer.size, 0);
 }
 
-void complete_current() {
+void complete_ended() {
   Fake& f = fake();
-  Buffer full = std::exchange(f.current, {});
-  if (full.bytes == nullptr) return;
-  ++f.num_buffers;
-  if (f.settings.damage > 0 && full.used > 0 && f.num_buffers % f.settings.damage == 0) {
-    const std::uint32_t no_kind = 7777;
-    std::memcpy(full.bytes + full.last, &no_kind, sizeof no_kind);
+  if (f.current.bytes != nullptr && has_ended(f.current)) f.kept.push_back(std::exchange(f.current, {}));
+  complete_if(has_ended);
+}
+
+void complete_all() {
+  Fake& f = fake();
+  if (f.current.bytes != nullptr) f.kept.push_back(std::exchange(f.current, {}));
+  complete_if([](const Buffer&) { return true; });
+}
+
+void write_call(CUpti_ActivityKind domain, std::uint32_t id, std::uint32_t thread) {
+  Fake& f = fake();
+  ++f.correlation;
+  if (!f.kinds.contains(domain) && !f.calls.contains({domain, id})) return;
+  if (!pushed_ids().empty() && f.kinds.contains(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
+    CUpti_ActivityExternalCorrelation record = {};
+    record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
+    record.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+    record.externalId = pushed_ids().back();
+    record.correlationId = f.correlation;
+    write(record);
   }
-  if (f.complete != nullptr) f.complete(nullptr, 0, full.bytes, full.size, full.used);
+  CUpti_ActivityAPI record = {};
+  record.kind = domain;
+  record.cbid = id;
+  record.start = f.timestamp();
+  record.end = record.start + 5;
+  record.processId = static_cast<std::uint32_t>(getpid());
+  record.threadId = thread;
+  record.correlationId = f.correlation;
+  write(record);
 }
 
 }  // namespace spscope::fake_cupti

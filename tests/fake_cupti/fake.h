@@ -3,6 +3,7 @@
 
 #include <cupti.h>
 
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -40,6 +41,7 @@ using Memset = CUpti_ActivityMemset4;
 struct Buffer {
   std::uint8_t* bytes = nullptr;
   std::size_t size = 0, used = 0, last = 0;  // last: where its last record begins
+  std::int64_t number = 0;                   // 1 is the first
 };
 
 struct Fake {
@@ -53,8 +55,11 @@ struct Fake {
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
   CUpti_TimestampCallbackFunc timestamp = nullptr;
   Buffer current;
+  std::vector<Buffer> kept;                       // full ones in which something is at work
+  std::map<std::uint32_t, std::int64_t> unended;  // correlations of what is at work, and the buffer it belongs to
+  std::vector<std::uint32_t> unended_kernels;     // of FakeWork::unended
   std::vector<Buffer> late, taken;
-  std::int64_t num_made = 0, num_kernels = 0, num_buffers = 0;
+  std::int64_t num_made = 0, num_kernels = 0, num_buffers = 0, num_requests = 0;
   std::size_t num_dropped = 0;  // since it was last asked for
   std::uint32_t correlation = 0;
   bool system_threads = false;
@@ -72,6 +77,10 @@ void broke_rule(const std::string& rule);
 // That this thread has pushed.
 std::vector<std::uint64_t>& pushed_ids();
 
+// The call of this thread that has the next correlation: its record, where such calls are recorded, and before it the
+// number that the thread has pushed. CUPTI writes that number for a call that is recorded, and for no other.
+void write_call(CUpti_ActivityKind domain, std::uint32_t id, std::uint32_t thread);
+
 // Whether the fake CUDA driver of this process, if there is one, tells this CUPTI of its work.
 void observe_driver(bool observe);
 // Appends what it told to the file that SPSCOPE_FAKE_CUPTI_REPORT names, as a line of JSON.
@@ -83,8 +92,11 @@ std::size_t record_bytes(std::uint32_t kind);
 void write(const void* record, std::size_t num_bytes);
 // Gives back what was taken with take=N.
 void complete_taken();
-// Gives the current buffer back.
-void complete_current();
+// Gives buffers back: those in which all has ended, or all.
+void complete_ended();
+void complete_all();
+// Kernels of FakeWork::unended that are still at work get a record without times.
+void give_up_kernels();
 
 template <typename Record>
 void write(const Record& record) {

@@ -33,6 +33,7 @@ Settings read_settings(std::string_view text) {
       settings.late = value == "1";
     } else if (key == "silent") {
       settings.silent = value == "1";
+      settings.silent_at_start = value == "start";
     } else if (key == "kernel_bytes") {
       settings.kernel_bytes = static_cast<std::size_t>(std::stoul(value));
     } else {

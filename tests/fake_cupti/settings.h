@@ -11,6 +11,7 @@
 //   kernel_bytes=N    kernels are records of N bytes, a version that nobody knows
 //   shapes=N          kernels have N different grids; else each has its own
 //   silent=1          it steps over no record, as CUPTI 13.4 where there is no driver
+//   silent=start      likewise until it has asked for a buffer
 #pragma once
 
 #include <map>
@@ -23,7 +24,7 @@ struct Settings {
   std::string other;
   std::map<std::string, int> failures;  // by CALL or CALL.KIND
   int drop = 0, untimed = 0, damage = 0, shapes = 0, take = 0;
-  bool late = false, silent = false;
+  bool late = false, silent = false, silent_at_start = false;
   std::size_t kernel_bytes = 0;  // 0: those of its version
 };
 

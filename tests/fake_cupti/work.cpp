@@ -1,11 +1,15 @@
 // The work of a program, as records.
 #include <array>
+#include <cstdlib>
 #include <new>
+#include <set>
+#include <utility>
 
 #include "tests/fake_cupti/control.h"
 #include "tests/fake_cupti/fake.h"
 
-using spscope::fake_cupti::complete_current;
+using spscope::fake_cupti::Buffer;
+using spscope::fake_cupti::complete_all;
 using spscope::fake_cupti::Copy;
 using spscope::fake_cupti::Fake;
 using spscope::fake_cupti::fake;
@@ -18,6 +22,7 @@ using spscope::fake_cupti::read_settings;
 using spscope::fake_cupti::record_bytes;
 using spscope::fake_cupti::Synchronization;
 using spscope::fake_cupti::write;
+using spscope::fake_cupti::write_call;
 
 namespace {
 
@@ -27,43 +32,39 @@ constexpr std::array kNames = {"attend_mma", "merge_rows", "copy_rows"};
 
 bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
-// The call on the host, and the id that was pushed around it; when none was, 1000 more than the correlation.
-void call(std::uint32_t id) {
-  Fake& f = fake();
-  ++f.correlation;
-  if (enabled(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
-    CUpti_ActivityExternalCorrelation record = {};
-    record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
-    record.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-    record.externalId = pushed_ids().empty() ? 1000 + f.correlation : pushed_ids().back();
-    record.correlationId = f.correlation;
-    write(record);
-  }
-  if (!enabled(CUPTI_ACTIVITY_KIND_RUNTIME) && !f.calls.contains({CUPTI_ACTIVITY_KIND_RUNTIME, id})) return;
-  CUpti_ActivityAPI record = {};
-  record.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
-  record.cbid = id;
-  record.start = f.timestamp();
-  record.end = record.start + 5;
-  record.threadId = 77;
-  record.correlationId = f.correlation;
-  write(record);
+// By which domain the program works, and the call of each domain.
+struct Calls {
+  std::uint32_t driver = 0, runtime = 0;
+};
+
+void call(const FakeWork& work, const Calls& calls) {
+  const bool runtime = work.runtime != 0;
+  write_call(runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER, runtime ? calls.runtime : calls.driver,
+             77);
 }
 
-void launch() {
+constexpr Calls kLaunch = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000};
+constexpr Calls kCopy = {CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020};
+constexpr Calls kCopyBetweenGpus = {CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync,
+                                    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000};
+constexpr Calls kSetMemory = {CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async, CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020};
+constexpr Calls kSynchronise = {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
+                                CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020};
+constexpr Calls kQuery = {CUPTI_DRIVER_TRACE_CBID_cuEventQuery, CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020};
+
+// A kernel of this call. Without times: it is still at work when it has to be handed over.
+void write_kernel(std::uint32_t correlation, bool timed) {
   Fake& f = fake();
-  call(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
-  if (!enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
   std::array<std::uint64_t, 64> room = {};  // as long as kernel_bytes may say
   Kernel& record = *new (room.data()) Kernel{};
   record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-  const bool untimed = f.settings.untimed > 0 && ++f.num_kernels % f.settings.untimed == 0;
+  const bool untimed = !timed || (f.settings.untimed > 0 && ++f.num_kernels % f.settings.untimed == 0);
   record.start = untimed ? 0 : f.timestamp();
   record.end = untimed ? 0 : record.start + 100;
   record.deviceId = 3;
   record.contextId = 1;
   record.streamId = 7;
-  record.gridX = static_cast<std::int32_t>(f.correlation);
+  record.gridX = static_cast<std::int32_t>(correlation);
   if (f.settings.shapes > 0) record.gridX = record.gridX % f.settings.shapes + 1;
   record.gridY = 2;
   record.gridZ = 1;
@@ -72,10 +73,30 @@ void launch() {
   record.registersPerThread = 96;
   record.staticSharedMemory = 512;
   record.dynamicSharedMemory = 65536;
-  record.correlationId = f.correlation;
-  record.gridId = 40 + f.correlation;
-  record.name = kNames[f.correlation % kNames.size()];
+  record.correlationId = correlation;
+  record.gridId = 40 + correlation;
+  record.name = kNames[correlation % kNames.size()];
   write(&record, record_bytes(record.kind));
+}
+
+void launch(const FakeWork& work) {
+  call(work, kLaunch);
+  if (enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) write_kernel(fake().correlation, true);
+}
+
+void launch_without_end(const FakeWork& work) {
+  Fake& f = fake();
+  call(work, kLaunch);
+  if (!enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) return;
+  f.unended[f.correlation] = f.current.number;
+  f.unended_kernels.push_back(f.correlation);
+}
+
+void end_kernels(bool timed) {
+  for (const std::uint32_t correlation : std::exchange(fake().unended_kernels, {})) {
+    write_kernel(correlation, timed);
+    fake().unended.erase(correlation);
+  }
 }
 
 template <typename Record>
@@ -95,13 +116,13 @@ Record copy_record(CUpti_ActivityKind kind) {
   return record;
 }
 
-void copy() {
-  call(CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020);
+void copy(const FakeWork& work) {
+  call(work, kCopy);
   if (enabled(CUPTI_ACTIVITY_KIND_MEMCPY)) write(copy_record<Copy>(CUPTI_ACTIVITY_KIND_MEMCPY));
 }
 
-void copy_between_gpus() {
-  call(CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000);
+void copy_between_gpus(const FakeWork& work) {
+  call(work, kCopyBetweenGpus);
   if (!enabled(CUPTI_ACTIVITY_KIND_MEMCPY2)) return;
   PeerCopy record = copy_record<PeerCopy>(CUPTI_ACTIVITY_KIND_MEMCPY2);
   record.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
@@ -109,8 +130,8 @@ void copy_between_gpus() {
   write(record);
 }
 
-void set_memory() {
-  call(CUPTI_RUNTIME_TRACE_CBID_cudaMemsetAsync_v3020);
+void set_memory(const FakeWork& work) {
+  call(work, kSetMemory);
   if (!enabled(CUPTI_ACTIVITY_KIND_MEMSET)) return;
   Memset record = {};
   record.kind = CUPTI_ACTIVITY_KIND_MEMSET;
@@ -123,8 +144,8 @@ void set_memory() {
   write(record);
 }
 
-void synchronise() {
-  call(CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020);
+void synchronise(const FakeWork& work) {
+  call(work, kSynchronise);
   if (!enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) return;
   Synchronization record = {};
   record.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
@@ -165,7 +186,38 @@ void overhead() {
   write(record);
 }
 
+// -- the other client, which takes CUPTI over
+
+constexpr std::size_t kBytesOfOther = 4096;
+std::set<std::uint8_t*> buffers_of_other;
+int num_unknown_to_other = 0;
+
+void CUPTIAPI request_of_other(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  *buffer = static_cast<std::uint8_t*>(std::malloc(kBytesOfOther));
+  *size = kBytesOfOther;
+  *max_records = 0;
+  buffers_of_other.insert(*buffer);
+}
+
+void CUPTIAPI complete_for_other(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) {
+  if (buffers_of_other.erase(buffer) != 0)
+    std::free(buffer);
+  else
+    ++num_unknown_to_other;
+}
+
+std::uint64_t CUPTIAPI ticks_of_other() {
+  static std::uint64_t ticks = 0;
+  return ++ticks;
+}
+
 }  // namespace
+
+namespace spscope::fake_cupti {
+
+void give_up_kernels() { end_kernels(false); }
+
+}  // namespace spscope::fake_cupti
 
 extern "C" {
 
@@ -181,9 +233,12 @@ void spscope_fake_cupti_reset(const char* settings) {
   f.complete = nullptr;
   f.timestamp = nullptr;
   f.current = {};
+  f.kept.clear();
+  f.unended.clear();
+  f.unended_kernels.clear();
   f.late.clear();
   f.taken.clear();
-  f.num_made = f.num_kernels = f.num_buffers = 0;
+  f.num_made = f.num_kernels = f.num_buffers = f.num_requests = 0;
   f.num_dropped = 0;
   f.correlation = 0;
   f.system_threads = false;
@@ -195,12 +250,14 @@ void spscope_fake_cupti_run(const FakeWork* work, unsigned repeats) {
   for (unsigned repeat = 0; repeat < repeats; ++repeat) {
     const Lock lock(fake().mutex);
     for (unsigned i = 0; i < work->markers; ++i) range();
-    for (unsigned i = 0; i < work->launches; ++i) launch();
-    for (unsigned i = 0; i < work->copies; ++i) copy();
-    for (unsigned i = 0; i < work->peer_copies; ++i) copy_between_gpus();
-    for (unsigned i = 0; i < work->memsets; ++i) set_memory();
-    for (unsigned i = 0; i < work->synchronisations; ++i) synchronise();
+    for (unsigned i = 0; i < work->launches; ++i) launch(*work);
+    for (unsigned i = 0; i < work->unended; ++i) launch_without_end(*work);
+    for (unsigned i = 0; i < work->copies; ++i) copy(*work);
+    for (unsigned i = 0; i < work->peer_copies; ++i) copy_between_gpus(*work);
+    for (unsigned i = 0; i < work->memsets; ++i) set_memory(*work);
+    for (unsigned i = 0; i < work->synchronisations; ++i) synchronise(*work);
     for (unsigned i = 0; i < work->overheads; ++i) overhead();
+    for (unsigned i = 0; i < work->queries; ++i) call(*work, kQuery);
   }
 }
 
@@ -209,11 +266,24 @@ long long spscope_fake_cupti_made() {
   return fake().num_made;
 }
 
+void spscope_fake_cupti_end_kernels() {
+  const Lock lock(fake().mutex);
+  end_kernels(true);
+}
+
+int spscope_fake_cupti_take_over() {
+  const Lock lock(fake().mutex);
+  fake().request = request_of_other;
+  fake().complete = complete_for_other;
+  fake().timestamp = ticks_of_other;
+  return std::exchange(num_unknown_to_other, 0);
+}
+
 void spscope_fake_cupti_deliver_late() {
   const Lock lock(fake().mutex);
-  for (const spscope::fake_cupti::Buffer& buffer : std::exchange(fake().late, {})) {
+  for (const Buffer& buffer : std::exchange(fake().late, {})) {
     fake().current = buffer;
-    complete_current();
+    complete_all();
   }
 }
 

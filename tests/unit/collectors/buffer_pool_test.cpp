@@ -31,8 +31,8 @@ TEST(BufferPool, FullBuffersComeInOrderAndAreUsedAgain) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 8, 0u);
     if (round == 0) first = a.data();
     EXPECT_EQ(std::min(a.data(), b.data()), first);
-    EXPECT_TRUE(pool.filled(b.data(), 48, nullptr, 0));
-    EXPECT_TRUE(pool.filled(a.data(), 24, nullptr, 0));
+    EXPECT_TRUE(pool.filled(b.data(), 48));
+    EXPECT_TRUE(pool.filled(a.data(), 24));
     const std::optional<FilledBuffer> one = pool.next(milliseconds(0)), two = pool.next(milliseconds(0));
     ASSERT_TRUE(one && two);
     EXPECT_EQ(one->valid.data(), b.data());
@@ -49,38 +49,38 @@ TEST(BufferPool, WhenAllAreOutARequestGetsMemoryWhoseRecordsAreCounted) {
   BufferPool pool(kSmall, sizes_of_13());
   const std::span<std::uint8_t> a = pool.take(), b = pool.take(), more = pool.take();
   ASSERT_EQ(more.size(), 1'024u);
-  EXPECT_TRUE(pool.filled(more.data(), write_records(more, 7), nullptr, 0));
+  EXPECT_TRUE(pool.filled(more.data(), write_records(more, 7)));
   EXPECT_FALSE(pool.next(milliseconds(0))) << "records of an overflow buffer are not decoded";
   EXPECT_EQ(pool.counts(), (PoolCounts{.overflowed = 1, .dropped_records = 7}));
   const std::span<std::uint8_t> c = pool.take(), d = pool.take();
   EXPECT_EQ(d.size(), 1'024u);
   EXPECT_TRUE(pool.take().empty());
   EXPECT_EQ(pool.counts(), (PoolCounts{.overflowed = 3, .refused = 1, .dropped_records = 7}));
-  for (const std::span<std::uint8_t> buffer : {a, b, c, d}) EXPECT_TRUE(pool.filled(buffer.data(), 0, nullptr, 0));
+  for (const std::span<std::uint8_t> buffer : {a, b, c, d}) EXPECT_TRUE(pool.filled(buffer.data(), 0));
 }
 
 TEST(BufferPool, WhatItNeverGaveIsNotTaken) {
   BufferPool pool(kSmall, sizes_of_13());
   alignas(8) std::uint8_t other[64] = {};
-  EXPECT_FALSE(pool.filled(other, 24, nullptr, 0));
-  EXPECT_FALSE(pool.filled(nullptr, 0, nullptr, 0));
+  EXPECT_FALSE(pool.filled(other, 24));
+  EXPECT_FALSE(pool.filled(nullptr, 0));
   const std::span<std::uint8_t> a = pool.take();
-  EXPECT_FALSE(pool.filled(a.data() + 8, 24, nullptr, 0));
-  EXPECT_TRUE(pool.filled(a.data(), 24, nullptr, 0));
-  EXPECT_FALSE(pool.filled(a.data(), 24, nullptr, 0)) << "the same buffer twice";
+  EXPECT_FALSE(pool.filled(a.data() + 8, 24));
+  EXPECT_TRUE(pool.filled(a.data(), 24));
+  EXPECT_FALSE(pool.filled(a.data(), 24)) << "the same buffer twice";
   EXPECT_EQ(pool.counts(), (PoolCounts{.filled = 1}));
 }
 
 TEST(BufferPool, MoreValidBytesThanTheBufferHasAreCutToIt) {
   BufferPool pool(kSmall, sizes_of_13());
-  EXPECT_TRUE(pool.filled(pool.take().data(), 1 << 20, nullptr, 0));
+  EXPECT_TRUE(pool.filled(pool.take().data(), 1 << 20));
   EXPECT_EQ(pool.next(milliseconds(0))->valid.size(), 4'096u);
 }
 
 TEST(BufferPool, AfterCloseWhatWasQueuedComesAndTheRestIsCounted) {
   BufferPool pool(kSmall, sizes_of_13());
   const std::span<std::uint8_t> queued = pool.take(), late = pool.take();
-  pool.filled(queued.data(), write_records(queued, 3), nullptr, 0);
+  pool.filled(queued.data(), write_records(queued, 3));
   pool.close();
   EXPECT_FALSE(pool.drained());
   const std::optional<FilledBuffer> buffer = pool.next(milliseconds(0));
@@ -89,8 +89,8 @@ TEST(BufferPool, AfterCloseWhatWasQueuedComesAndTheRestIsCounted) {
   EXPECT_TRUE(pool.drained());
   const std::span<std::uint8_t> asked_late = pool.take();
   EXPECT_EQ(asked_late.size(), 1'024u) << "CUPTI before 12.9 may crash when it is refused";
-  EXPECT_TRUE(pool.filled(late.data(), write_records(late, 5), nullptr, 0));
-  EXPECT_TRUE(pool.filled(asked_late.data(), write_records(asked_late, 2), nullptr, 0));
+  EXPECT_TRUE(pool.filled(late.data(), write_records(late, 5)));
+  EXPECT_TRUE(pool.filled(asked_late.data(), write_records(asked_late, 2)));
   EXPECT_EQ(pool.counts(), (PoolCounts{.filled = 1, .overflowed = 1, .dropped_records = 7}));
 }
 
@@ -118,7 +118,7 @@ TEST(BufferPool, WhoeverWaitsForABufferIsWoken) {
         pool.release(*buffer);
       }
   });
-  pool.filled(pool.take().data(), 24, nullptr, 0);
+  pool.filled(pool.take().data(), 24);
   while (seen == 0) std::this_thread::yield();
   pool.close();
   decoder.join();
@@ -136,7 +136,7 @@ TEST(BufferPool, AllThatIsEverOutIsLessThan64Megabytes) {
   }
   EXPECT_GT(num_bytes, 56'000'000u);
   EXPECT_LT(num_bytes, 64'000'000u);
-  for (const std::span<std::uint8_t> buffer : out) EXPECT_TRUE(pool.filled(buffer.data(), 0, nullptr, 0));
+  for (const std::span<std::uint8_t> buffer : out) EXPECT_TRUE(pool.filled(buffer.data(), 0));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string file(const TemporaryFolder& folder, const std::string& path) {
 
 TEST(CuptiLibrary, TheOneThatIsMappedComesFirst) {
   const std::vector<std::string> mapped = {"/lib/libc.so.6", "/cuda/lib64/libcudart.so.12", "/app/libcupti.so.12"};
-  const std::vector<std::string> candidates = library_candidates(mapped);
+  const std::vector<std::string> candidates = library_candidates(mapped, 13000);
   EXPECT_EQ(candidates.front(), "/app/libcupti.so.12");
   EXPECT_EQ(candidates.back(), "libcupti.so") << "whatever the loader finds comes last";
 }
@@ -35,23 +35,43 @@ TEST(CuptiLibrary, TheOneBesideTheRuntimeComesBeforeThoseOfTheLoader) {
   const std::string toolkit = file(folder, "cuda/extras/CUPTI/lib64/libcupti.so.11.8");
   const std::string packaged = file(folder, "dist/libcupti.so.13"),
                     packaged_runtime = file(folder, "dist/libcudart.so.13");
-  EXPECT_EQ(library_candidates(std::vector{runtime}).front(), package);
-  EXPECT_EQ(library_candidates(std::vector{toolkit_runtime}).front(), toolkit);
-  EXPECT_EQ(library_candidates(std::vector{packaged_runtime}).front(), packaged);
-  EXPECT_EQ(library_candidates({}).front(), "libcupti.so.13");
+  EXPECT_EQ(library_candidates(std::vector{runtime}, 13000).front(), package);
+  EXPECT_EQ(library_candidates(std::vector{toolkit_runtime}, 13000).front(), toolkit);
+  EXPECT_EQ(library_candidates(std::vector{packaged_runtime}, 13000).front(), packaged);
+}
+
+TEST(CuptiLibrary, OneThatAPackageRenamedIsFoundAsWell) {
+  const TemporaryFolder folder;
+  const std::string runtime = file(folder, "torch.libs/libcudart-9335f6a2.so.12.4.127");
+  const std::string renamed = file(folder, "torch.libs/libcupti-1a2b3c4d.so.12");
+  file(folder, "torch.libs/libcuptihelper.so");
+  EXPECT_EQ(library_candidates(std::vector{runtime}, 13000).front(), renamed);
+  EXPECT_EQ(library_candidates(std::vector{renamed}, 13000).front(), renamed);
+  EXPECT_EQ(library_candidates(std::vector{folder / "torch.libs/libcuptihelper.so"}, 13000).front(), "libcupti.so.13");
+}
+
+TEST(CuptiLibrary, OfThoseOfTheLoaderTheOnesThatTheDriverIsTooOldForComeLast) {
+  using Names = std::vector<std::string>;
+  const Names newest_first = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7",
+                              "libcupti.so"};
+  EXPECT_EQ(library_candidates({}, 0), newest_first);
+  EXPECT_EQ(library_candidates({}, 13020), newest_first);
+  EXPECT_EQ(library_candidates({}, 12080),
+            (Names{"libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so.13", "libcupti.so"}));
 }
 
 TEST(CuptiLibrary, WithoutOneTheErrorSaysWhatWasTriedAndWhatToInstall) {
   const TemporaryFolder folder;
   const std::string not_a_library = folder.write("libcupti.so.13", "no ELF file");
   const std::vector<std::string> candidates = {"/nowhere/libcupti.so.12", not_a_library, "libc.so.6"};
-  const std::optional<Error> error = failure_of([&] { (void)open_library(candidates); });
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
-  EXPECT_THAT(error->what(), HasSubstr("/nowhere/libcupti.so.12"));
-  EXPECT_THAT(error->what(), HasSubstr(not_a_library));
-  EXPECT_THAT(error->what(), HasSubstr("libc.so.6: it has no cuptiGetVersion, so it is older than CUDA 11.7"));
-  EXPECT_THAT(error->hint(), HasSubstr("nvidia-cuda-cupti"));
+  LibrarySearch search(candidates);
+  EXPECT_FALSE(search.next());
+  const Error error = search.none();
+  EXPECT_EQ(error.code(), ErrorCode::kCannotCollect);
+  EXPECT_THAT(error.what(), HasSubstr("/nowhere/libcupti.so.12"));
+  EXPECT_THAT(error.what(), HasSubstr(not_a_library));
+  EXPECT_THAT(error.what(), HasSubstr("libc.so.6: it has no cuptiGetVersion, so it is older than CUDA 11.7"));
+  EXPECT_THAT(error.hint(), HasSubstr("nvidia-cuda-cupti"));
 }
 
 }  // namespace

@@ -40,9 +40,8 @@ TEST(Records, EachKindHasItsFields) {
                    .registers_per_thread = 96,
                    .static_shared_bytes = 512,
                    .dynamic_shared_bytes = 65'536,
-                   .grid_id = 9,
                    .name = reinterpret_cast<const char*>(std::uintptr_t{0xdead'beef})},
-      CopyRecord{.begin_ns = 10, .end_ns = 20, .bytes = 4'096, .correlation = 42, .copy_kind = 1, .asynchronous = true},
+      CopyRecord{.begin_ns = 10, .end_ns = 20, .bytes = 4'096, .correlation = 42, .copy_kind = 1},
       CopyRecord{.begin_ns = 11,
                  .end_ns = 21,
                  .bytes = 64,
@@ -50,13 +49,13 @@ TEST(Records, EachKindHasItsFields) {
                  .between_gpus = true,
                  .source_device = 2,
                  .target_device = 5},
-      MemsetRecord{.begin_ns = 12, .end_ns = 22, .bytes = 256, .correlation = 44, .value = 17},
+      MemsetRecord{.begin_ns = 12, .end_ns = 22, .bytes = 256, .correlation = 44},
       SynchronizationRecord{.begin_ns = 13, .end_ns = 23, .type = 3, .correlation = 45, .stream = kNoStream},
-      OverheadRecord{.begin_ns = 14, .end_ns = 24, .overhead_kind = 65'536, .object_kind = 2, .object = {8, 9, 0}},
+      OverheadRecord{.begin_ns = 14, .end_ns = 24, .overhead_kind = 65'536},
       ApiRecord{.begin_ns = 15, .end_ns = 25, .driver = true, .callback = 307, .thread = 77, .correlation = 46},
       ApiRecord{.begin_ns = 15, .end_ns = 25, .callback = 211, .thread = 77, .correlation = 47},
       ExternalCorrelationRecord{.external_kind = 3, .correlation = 41, .external_id = 1'234},
-      MarkerRecord{.time_ns = 16, .flags = 2, .id = 5}};
+      MarkerRecord{.time_ns = 16, .flags = 2, .id = 5, .thread = 77}};
   EXPECT_EQ(decoded.records, expected);
   EXPECT_EQ(decoded.counts, (DecodeCounts{.decoded = 10, .other = 1}));
 }

@@ -68,7 +68,7 @@ inline std::vector<std::uint8_t> one_of_each(const RecordSizes& sizes) {
   buffer.add(ApiLayout{.kind = 4, .callback = 307, .start = 15, .end = 25, .thread = 77, .correlation = 46});
   buffer.add(ApiLayout{.kind = 5, .callback = 211, .start = 15, .end = 25, .thread = 77, .correlation = 47});
   buffer.add(ExternalCorrelationLayout{.kind = 39, .external_kind = 3, .external_id = 1'234, .correlation = 41});
-  buffer.add(MarkerLayout{.kind = 12, .flags = 2, .time = 16, .id = 5});
+  buffer.add(MarkerLayout{.kind = 12, .flags = 2, .time = 16, .id = 5, .object = {31, 77}});
   buffer.add(ApiLayout{.kind = 8});
   return buffer.bytes();
 }

@@ -24,8 +24,8 @@ struct CuptiTraceTest : testing::Test {
   }
   void mark(std::int64_t time_ns, std::uint32_t flags, std::uint32_t id, const char* name = nullptr,
             const char* domain = nullptr) {
-    trace.take(MarkerRecord{
-        .time_ns = time_ns, .flags = flags, .id = id, .object = {1, 55, 0}, .name = name, .domain = domain});
+    trace.take(
+        MarkerRecord{.time_ns = time_ns, .flags = flags, .id = id, .thread = 55, .name = name, .domain = domain});
   }
   const KeptTrace::KeptTrack& only_track() {
     EXPECT_EQ(sink.tracks().size(), 1u);
@@ -128,6 +128,39 @@ TEST_F(CuptiTraceTest, AWaitIsOnTheThreadOfItsCall) {
   EXPECT_EQ(sink.records("thread 55: calls").at(0).name, "cuStreamSynchronize");
   EXPECT_EQ(sink.records("thread 55: waits").at(0).name, "wait for a stream");
   EXPECT_EQ(sink.records("waits").size(), 1u);
+}
+
+TEST_F(CuptiTraceTest, ACallThatIsNoneOfTheChosenOnesIsAPart) {
+  trace.take(ApiRecord{.begin_ns = 1, .end_ns = 2, .driver = true, .callback = 123, .thread = 55, .correlation = 8});
+  trace.finish();
+  EXPECT_TRUE(sink.tracks().empty());
+  EXPECT_EQ(trace.num_parts(), 1);
+}
+
+TEST_F(CuptiTraceTest, ThreadsWithoutEndShareATrackAndStreamsKeepTheirs) {
+  for (std::uint32_t thread = 1; thread <= 2'000; ++thread) {
+    trace.take(ApiRecord{.begin_ns = thread * 10,
+                         .end_ns = thread * 10 + 20,
+                         .driver = true,
+                         .callback = 126,
+                         .thread = thread,
+                         .correlation = thread});
+    trace.take(SynchronizationRecord{
+        .begin_ns = thread * 10 + 1, .end_ns = thread * 10 + 15, .type = 3, .correlation = thread, .stream = 7});
+    if (thread % 100 == 0) trace.settle(thread * 10);
+  }
+  kernel(100'000, 3'000, "attend", {0, 1, 7});
+  trace.finish();
+  EXPECT_LE(sink.tracks().size(), 515u);
+  std::size_t calls = 0, waits = 0;
+  for (const KeptTrace::KeptTrack& kept : sink.tracks()) {
+    EXPECT_EQ(kept.track.overlapping, kept.track.name.starts_with("other threads: ")) << kept.track.name;
+    calls += kept.track.name.ends_with("calls") ? kept.records.size() : 0;
+    waits += kept.track.name.ends_with("waits") ? kept.records.size() : 0;
+  }
+  EXPECT_EQ(calls, 2'000u);
+  EXPECT_EQ(waits, 2'000u);
+  EXPECT_GT(sink.records("other threads: calls").size(), 1'000u);
 }
 
 TEST_F(CuptiTraceTest, RangesOfAThreadLieBelowThoseTheyAreIn) {

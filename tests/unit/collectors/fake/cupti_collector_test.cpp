@@ -23,12 +23,15 @@ using testing::HasSubstr;
 
 constexpr FakeWork kAll = {
     .launches = 3, .copies = 2, .peer_copies = 1, .memsets = 1, .synchronisations = 1, .markers = 1, .overheads = 1};
-constexpr int kEvents = 10, kCalls = 8;  // of kAll; with as many calls of the API where these are recorded
+constexpr int kEvents = 10, kCalls = 8;  // of kAll
 
 class CuptiCollects : public testing::TestWithParam<int> {
  protected:
   std::unique_ptr<Collector> start(PoolOptions pool = {.buffer_bytes = 32'768, .num_buffers = 128}) {
-    return cupti::start(sink_, {},
+    return start({}, pool);
+  }
+  std::unique_ptr<Collector> start(const CollectedProcess& process, PoolOptions pool) {
+    return cupti::start(sink_, process,
                         {.library = fake_.path(), .pool = pool, .flush_every = std::chrono::milliseconds(10)});
   }
   // Records that never came to the collector. (The end of a range whose begin was lost is counted on its own track.)
@@ -36,8 +39,6 @@ class CuptiCollects : public testing::TestWithParam<int> {
     const LedgerRecord ledger = sink_.ledger("overhead of CUPTI");
     return ledger.dropped + ledger.unreadable;
   }
-  // Calls of the API that are recorded: all but those of peer copies, which are none of the chosen ones.
-  int num_recorded_calls() const { return GetParam() == 13 ? kCalls - 1 : 0; }
   void expect_no_overlap() {
     for (const KeptTrace::KeptTrack& kept : sink_.tracks()) {
       std::int64_t free_from_ns = 0;
@@ -73,7 +74,7 @@ TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
   collector->stop();
   expect_all_accounted_for(*collector);
   EXPECT_EQ(collector->cost().dropped, 0);
-  EXPECT_EQ(sink_.ledger().stored, 101 * (kEvents + num_recorded_calls()));
+  EXPECT_EQ(sink_.ledger().stored, 101 * (kEvents + kCalls));
 
   std::map<std::int64_t, int> kernels_of_op;
   std::set<std::uint32_t> seen;
@@ -105,16 +106,72 @@ TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
 TEST_P(CuptiCollects, WhatIsOfTheHostIsOnTracksOfItsThreads) {
   const std::unique_ptr<Collector> collector = start();
   fake_.run(kAll, 20);
+  fake_.run({.queries = 3}, 20);
   collector->stop();
+  expect_all_accounted_for(*collector);
   std::map<std::string, std::map<EventCategory, int>> found;
   for (const KeptTrace::KeptTrack& kept : sink_.tracks())
     if (kept.track.kind == TrackKind::kHostThread)
       for (const RingRecord& record : kept.records) ++found[kept.track.name][event_category(record.span.flags)];
   EXPECT_EQ(found["overhead of CUPTI and the driver"][EventCategory::kOverhead], 20);
   EXPECT_EQ(found["NVTX"][EventCategory::kAnnotation], 20);
-  const bool has_calls = num_recorded_calls() > 0;
-  EXPECT_EQ(found[has_calls ? "thread 77: waits" : "waits"][EventCategory::kSynchronize], 20);
-  EXPECT_EQ(found["thread 77: calls"][EventCategory::kApi], 20 * num_recorded_calls());
+  EXPECT_EQ(found["thread 77: waits"][EventCategory::kSynchronize], 20);
+  EXPECT_EQ(found["thread 77: calls"][EventCategory::kApi], 20 * kCalls) << "the same ones with every CUPTI";
+}
+
+TEST_P(CuptiCollects, AProgramThatIsNoRunOfAPlanHasItsCallsWhereTheyCanBeChosen) {
+  const std::unique_ptr<Collector> collector = start({.process = "attached"}, {});
+  fake_.run(kAll, 20);
+  collector->stop();
+  expect_all_accounted_for(*collector);
+  const bool chooses = GetParam() == 13;
+  EXPECT_EQ(sink_.records("thread 77: calls").size(), chooses ? 20u * kCalls : 0u);
+  EXPECT_EQ(sink_.records(chooses ? "thread 77: waits" : "waits").size(), 20u);
+}
+
+TEST_P(CuptiCollects, AClientThatTakesCuptiOverIsNotPassedOverInSilence) {
+  for (const bool at_work : {true, false}) {
+    fake_.reset("");
+    const std::unique_ptr<Collector> collector = start();
+    const auto launch = [&](int launches) {
+      for (int op = 0; op < launches; ++op) {
+        collector->begin_launch(0, RunId{1}, op);
+        fake_.run({.launches = 1}, 1);
+        collector->end_launch();
+      }
+    };
+    launch(10);
+    // Where nothing is at work, no buffer is out when the other client comes.
+    if (at_work)
+      fake_.run({.unended = 1}, 1);
+    else
+      while (collector->cost().records < 30) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    fake_.take_over();
+    launch(100);
+    collector->stop();
+    EXPECT_EQ(fake_.take_over(), at_work ? 1 : 0) << "our buffer came to the other client";
+    EXPECT_THAT(collector->notes(),
+                Contains(testing::AllOf(HasSubstr(at_work ? "did not give back 1 buffers" : "nothing of the last 100"),
+                                        HasSubstr("torch.profiler"), HasSubstr("run without it"))));
+  }
+}
+
+TEST_P(CuptiCollects, WhatItTookForItselfIsCounted) {
+  const std::unique_ptr<Collector> collector =
+      start({.buffer_bytes = 4'096, .num_buffers = 2, .overflow_bytes = 1'024, .max_overflow = 4});
+  const std::int64_t before = collector->cost().memory_bytes;
+  EXPECT_GE(before, RecentCalls::kBytes);
+  for (int i = 0; i < 1'000; ++i) {
+    collector->begin_launch(0, RunId{1}, 4);
+    fake_.run({.launches = 1}, 1);
+    collector->end_launch();
+  }
+  collector->stop();
+  const CollectorCost cost = collector->cost();
+  EXPECT_GT(cost.callback_ns, 0);
+  EXPECT_GT(cost.thread_ns, 0);
+  EXPECT_GE(cost.memory_bytes, before + 4'096 + static_cast<std::int64_t>(sizeof(RingRecord))) << "buffers and events";
+  expect_all_accounted_for(*collector);
 }
 
 TEST_P(CuptiCollects, WhatIsLostIsCountedAndExplained) {
@@ -124,7 +181,7 @@ TEST_P(CuptiCollects, WhatIsLostIsCountedAndExplained) {
   for (const Script& script : {Script{"drop=7", "CUPTI had no buffer", "a core left free"},
                                Script{"untimed=5", "no times", "leave memory of the GPU free"},
                                Script{"damage=1", "a form that this version", "use a newer one"},
-                               Script{"fail=cuptiActivityPushExternalCorrelationId:1", "ops of kernels", ""},
+                               Script{"fail=cuptiActivityPushExternalCorrelationId:15", "ops of kernels", "nvidia-smi"},
                                Script{"late=1", "did not give back", "use the newest CUPTI"}}) {
     fake_.reset(script.settings);
     const std::int64_t lost_before = num_lost();

@@ -181,6 +181,9 @@ constexpr auto kDriverApi = CUPTI_ACTIVITY_KIND_DRIVER, kRuntimeApi = CUPTI_ACTI
 static_assert(kDriverApi != kRuntimeApi);
 #define CBID_kRuntimeApi(name) CUPTI_RUNTIME_TRACE_CBID_##name
 #define CBID_kDriverApi(name) CUPTI_DRIVER_TRACE_CBID_##name
+#if CUPTI_API_VERSION < 130000
+#define API_CALL_OF_13(domain, name, id)
+#endif
 #define API_CALL(domain, name, id) static_assert(CBID_##domain(name) == id);
 #include "collectors/cupti/api_calls.def"
 #undef API_CALL
@@ -204,7 +207,9 @@ TEST(CuptiHeaders, TheLibraryOfTheToolkitWritesWhatItsHeadersSay) {
     if (std::filesystem::exists(std::string(SPSCOPE_CUDA_INCLUDE) + name))
       path = std::string(SPSCOPE_CUDA_INCLUDE) + name;
   if (path.empty()) GTEST_SKIP() << "the toolkit has no libcupti";
-  const Library library = open_library(path);
+  const std::optional<Library> opened = LibrarySearch({path}).next();
+  ASSERT_TRUE(opened);
+  const Library& library = *opened;
   if (library.version != CUPTI_API_VERSION || CUPTI_API_VERSION >= 130400)
     GTEST_SKIP() << "CUPTI of another version than the headers, or one that needs a driver";
   const RecordSizes sizes = ask_record_sizes(library);

@@ -29,6 +29,8 @@ class FakeCupti {
     library_.call<decltype(spscope_fake_cupti_run)>("spscope_fake_cupti_run")(&work, repeats);
   }
   long long made() { return library_.call<decltype(spscope_fake_cupti_made)>("spscope_fake_cupti_made")(); }
+  void end_kernels() { library_.call<decltype(spscope_fake_cupti_end_kernels)>("spscope_fake_cupti_end_kernels")(); }
+  int take_over() { return library_.call<decltype(spscope_fake_cupti_take_over)>("spscope_fake_cupti_take_over")(); }
   void deliver_late() { library_.call<decltype(spscope_fake_cupti_deliver_late)>("spscope_fake_cupti_deliver_late")(); }
   unsigned long long enabled() {
     return library_.call<decltype(spscope_fake_cupti_enabled)>("spscope_fake_cupti_enabled")();

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +17,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "collectors/cupti/api_calls.h"
 #include "tests/unit/collectors/fake/fake_cupti.h"
 
 namespace spscope::cupti {
@@ -77,7 +80,9 @@ TEST_P(CuptiSession, EveryRecordIsHandedOverOnceWithItsFields) {
   Sink sink;
   Session session(options(), sink.function());
   const std::int64_t begin_ns = now_ns();
+  session.push_id(1'234);
   fake_.run(kAll, 500);
+  session.pop_id();
   session.stop();
   const std::int64_t end_ns = now_ns() + 100;
   expect_all_accounted_for(session, sink);
@@ -97,14 +102,12 @@ TEST_P(CuptiSession, EveryRecordIsHandedOverOnceWithItsFields) {
                                     .registers_per_thread = 96,
                                     .static_shared_bytes = 512,
                                     .dynamic_shared_bytes = 65'536,
-                                    .grid_id = 40 + correlation,
                                     .name = kernel.name}));
     EXPECT_LE(begin_ns, kernel.begin_ns);
     EXPECT_LE(kernel.end_ns, end_ns) << "times are on the raw clock of the host";
     EXPECT_EQ(sink.kernel_names[i], (std::vector{"attend_mma", "merge_rows", "copy_rows"}[kernel.correlation % 3]));
   }
-  for (const ExternalCorrelationRecord& id : sink.all<ExternalCorrelationRecord>())
-    EXPECT_EQ(id.external_id, 1'000 + id.correlation);
+  for (const ExternalCorrelationRecord& id : sink.all<ExternalCorrelationRecord>()) EXPECT_EQ(id.external_id, 1'234u);
   EXPECT_EQ(num_distinct(sink.all<ExternalCorrelationRecord>()), 4'000u);
   std::size_t between_gpus = 0;
   for (const CopyRecord& copy : sink.all<CopyRecord>()) {
@@ -114,22 +117,36 @@ TEST_P(CuptiSession, EveryRecordIsHandedOverOnceWithItsFields) {
   }
   EXPECT_EQ(num_distinct(sink.all<CopyRecord>()), 1'500u);
   EXPECT_EQ(between_gpus, 500u);
-  EXPECT_EQ(sink.all<MemsetRecord>().at(0).value, 17u);
+  EXPECT_EQ(sink.all<MemsetRecord>().at(0).bytes, 256);
   EXPECT_EQ(sink.all<SynchronizationRecord>().at(0).stream, 7u);
-  EXPECT_EQ(sink.all<OverheadRecord>().at(0).object[0], 31u);
+  EXPECT_EQ(sink.all<OverheadRecord>().at(0).overhead_kind, 1u << 16);
   EXPECT_STREQ(sink.all<MarkerRecord>().at(0).name, "layer 3");
   EXPECT_EQ(sink.all<MarkerRecord>().size(), 1'000u);
 }
 
 TEST_P(CuptiSession, WhatIsEnabledIsWhatWasAskedForAndNothingStays) {
+  constexpr unsigned long long kKinds =
+      1ull << 1 | 1 << 2 | 1 << 10 | 1 << 12 | 1 << 17 | 1 << 22 | 1ull << 38 | 1ull << 39;
+  const bool chooses = GetParam() == 13;  // calls of the host can be chosen from 12.8 on
+  const int num_calls = chooses ? static_cast<int>(std::size(kApiCalls)) : 0;
   {
     Session session(options(), [](const Record&) {});
-    constexpr unsigned long long kKinds =
-        1ull << 1 | 1 << 2 | 1 << 10 | 1 << 12 | 1 << 17 | 1 << 22 | 1ull << 38 | 1ull << 39;
-    EXPECT_EQ(fake_.enabled(), kKinds);
-    EXPECT_EQ(fake_.enabled_calls(), GetParam() == 13 ? 15 : 0);
-    EXPECT_EQ(session.notes().size(), GetParam() == 13 ? 0u : 1u) << "calls of the host cannot be chosen before 12.8";
+    EXPECT_EQ(fake_.enabled(), kKinds | (chooses ? 0 : 1 << 4)) << "ids come only with calls";
+    EXPECT_EQ(fake_.enabled_calls(), num_calls);
+    EXPECT_EQ(session.notes().size(), 0u);
     EXPECT_TRUE(fake_.subscribed());
+  }
+  EXPECT_EQ(fake_.enabled(), 0u);
+  EXPECT_EQ(fake_.enabled_calls(), 0);
+  {
+    SessionOptions without_ids = options();
+    without_ids.ids = false;
+    Session session(without_ids, [](const Record&) {});
+    EXPECT_EQ(fake_.enabled(), kKinds);
+    EXPECT_EQ(fake_.enabled_calls(), num_calls);
+    EXPECT_EQ(std::ranges::count_if(session.notes(),
+                                    [](const SessionNote& note) { return note.ends_with("CUDA 12.8 or newer"); }),
+              chooses ? 0 : 1);
   }
   EXPECT_EQ(fake_.enabled(), 0u);
   EXPECT_EQ(fake_.enabled_calls(), 0);
@@ -168,15 +185,14 @@ TEST_P(CuptiSession, WhatCuptiDropsIsCounted) {
   Session session(options(), sink.function());
   fake_.run(kAll, 300);
   // CUPTI counts from zero again each time it is asked.
-  for (int i = 0; i < 5'000 && session.ledger().dropped_by_cupti.empty(); ++i)
+  for (int i = 0; i < 5'000 && session.ledger().dropped_by_cupti == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_GT(session.ledger().dropped(), 0) << "before the end";
   fake_.run(kAll, 300);
   session.stop();
   expect_all_accounted_for(session, sink);
   const SessionLedger ledger = session.ledger();
-  EXPECT_EQ(ledger.dropped_by_cupti.size(), 1u);
-  EXPECT_EQ((ledger.dropped_by_cupti.at({nullptr, 0})), fake_.made() / 7);
+  EXPECT_EQ(ledger.dropped_by_cupti, fake_.made() / 7);
   EXPECT_EQ(ledger.dropped(), fake_.made() / 7);
 }
 
@@ -271,7 +287,7 @@ TEST_P(CuptiSession, WhenDecodingIsBehindTheProgramDoesNotWaitAndTheRestIsCounte
       EXPECT_EQ(ledger.pool.refused, 0);
     } else {
       EXPECT_GT(ledger.pool.refused, 0);
-      EXPECT_GT(ledger.dropped_by_cupti.size(), 0u) << "CUPTI counts what it had no room for";
+      EXPECT_GT(ledger.dropped_by_cupti, 0) << "CUPTI counts what it had no room for";
     }
   }
 }
@@ -322,10 +338,40 @@ TEST_P(CuptiSession, AnotherTracerIsNamedWhereCuptiSaysIt) {
   }
 }
 
+struct AllFakes {
+  FakeCupti of_11{11}, of_12{12}, of_13{13};
+  void reset(const char* settings) {
+    for (FakeCupti* const fake : {&of_11, &of_12, &of_13}) fake->reset(settings);
+  }
+};
+
+TEST_P(CuptiSession, ALibraryThatDoesNotReachTheDriverLetsTheNextOneTry) {
+  AllFakes fakes;
+  fakes.reset("fail=cuptiSubscribe:15");
+  fake_.reset("");
+  SessionOptions any = options();
+  any.library.clear();
+  Sink sink;
+  Session session(any, sink.function());
+  EXPECT_EQ(session.library().path, fake_.path());
+  fake_.run({.launches = 2}, 1);
+  session.stop();
+  EXPECT_EQ(sink.kernel_names.size(), 2u);
+  fakes.reset("fail=cuptiActivityRegisterCallbacks:15");
+  fake_.reset("other=torch.profiler");
+  const std::optional<Error> error = failure_of([&] { Session(any, [](const Record&) {}); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("MULTIPLE_SUBSCRIBERS")) << "no other library could do";
+  fakes.reset("fail=cuptiSubscribe:15");
+  const std::optional<Error> all = failure_of([&] { Session(any, [](const Record&) {}); });
+  ASSERT_TRUE(all);
+  EXPECT_THAT(all->what(), HasSubstr("cuptiSubscribe failed with 15"));
+}
+
 TEST_P(CuptiSession, TheLibraryThatIsMappedIsTaken) {
   std::ifstream file("/proc/self/maps");
   const std::string maps(std::istreambuf_iterator<char>(file), {});
-  const std::string path = open_library().path;
+  const std::string path = library_candidates("").front();
   EXPECT_THAT(path, HasSubstr("/libcupti.so"));
   EXPECT_THAT(maps, HasSubstr(std::filesystem::canonical(path).string()));
 }
@@ -363,6 +409,10 @@ TEST_P(CuptiSession, AKindThatCuptiRefusesIsLeftOutWithANote) {
   fake_.run(kAll, 10);
   session.stop();
   EXPECT_THAT(session.notes(), testing::Contains(HasSubstr("NVTX markers: CUPTI")));
+  fake_.reset("fail=cuptiActivityEnable.12:35");
+  EXPECT_THAT(Session(options(), [](const Record&) {}).notes(),
+              testing::Contains(testing::AllOf(HasSubstr("NVTX markers: CUPTI"), HasSubstr("; the driver keeps"))))
+      << "with what to do";
   EXPECT_EQ(sink.all<MarkerRecord>().size(), 0u);
   EXPECT_EQ(sink.all<KernelRecord>().size(), 30u);
 }
@@ -374,10 +424,95 @@ TEST_P(CuptiSession, KernelsOfASizeThatNobodyKnowsAreRefused) {
   EXPECT_THAT(error->hint(), HasSubstr("newer version of spscope"));
 }
 
-TEST_P(CuptiSession, ALibraryThatDoesNotStepOverRecordsIsRefused) {
-  const std::optional<Error> error = refusal("silent=1");
-  ASSERT_TRUE(error);
-  EXPECT_THAT(error->what(), HasSubstr("does not step over records"));
+TEST_P(CuptiSession, ALibraryThatTellsSizesOnlyOnceItHasRecordsIsAskedThen) {
+  fake_.reset("silent=start");
+  Sink sink;
+  Session session(options(), sink.function());
+  fake_.run(kAll, 10);
+  session.stop();
+  expect_all_accounted_for(session, sink);
+  EXPECT_EQ(session.ledger().stored(), fake_.made());
+  EXPECT_THAT(session.notes(), testing::IsEmpty());
+}
+
+TEST_P(CuptiSession, WhatALibraryWritesThatTellsNoSizesIsUnreadable) {
+  fake_.reset("silent=1");
+  Sink sink;
+  Session session(options(), sink.function());
+  fake_.run(kAll, 10);
+  session.stop();
+  EXPECT_EQ(sink.records.size(), 0u);
+  EXPECT_GT(session.ledger().unreadable(), 0);
+  EXPECT_THAT(session.notes(),
+              testing::ElementsAre(testing::AllOf(HasSubstr("does not step over records"), HasSubstr("nvidia-smi"))));
+}
+
+TEST_P(CuptiSession, KernelsThatTurnOutToBeOfASizeThatNobodyKnowsAreUnreadable) {
+  fake_.reset("silent=start kernel_bytes=304");
+  Sink sink;
+  Session session(options(), sink.function());
+  fake_.run({.launches = 1}, 5);
+  session.stop();
+  expect_all_accounted_for(session, sink);
+  EXPECT_EQ(session.ledger().unreadable(), 5);
+  EXPECT_THAT(session.notes(), testing::ElementsAre(HasSubstr("writes kernels as 304 bytes")));
+}
+
+TEST_P(CuptiSession, ABufferWithWorkThatHasNotEndedComesWhenItHas) {
+  std::atomic<int> kernels = 0;
+  Session session(options(), [&](const Record& record) { kernels += std::holds_alternative<KernelRecord>(record); });
+  fake_.run({.launches = 1, .unended = 1}, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // five flushes
+  EXPECT_EQ(kernels, 0) << "CUPTI keeps it";
+  fake_.end_kernels();
+  for (int i = 0; i < 5'000 && kernels < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(kernels, 2);
+}
+
+TEST_P(CuptiSession, WorkThatHasNotEndedAtTheStopIsCounted) {
+  Sink sink;
+  Session session(options(), sink.function());
+  fake_.run({.launches = 3, .unended = 2}, 1);
+  session.stop();
+  expect_all_accounted_for(session, sink);
+  EXPECT_EQ(session.ledger().decoded.undated, 2);
+  EXPECT_EQ(sink.kernel_names.size(), 3u);
+}
+
+TEST_P(CuptiSession, NvtxThatNobodyPointsToCuptiIsNoted) {
+  SessionOptions without_ids = options();
+  without_ids.ids = false;
+  const auto has_note = testing::Contains(
+      testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"), HasSubstr("set it to the path of " + fake_.path())));
+  unsetenv("NVTX_INJECTION64_PATH");
+  EXPECT_THAT(Session(without_ids, [](const Record&) {}).notes(), has_note);
+  EXPECT_THAT(Session(options(), [](const Record&) {}).notes(), testing::Not(has_note)) << "of a run of a plan";
+  setenv("NVTX_INJECTION64_PATH", fake_.path().c_str(), 1);
+  EXPECT_THAT(Session(without_ids, [](const Record&) {}).notes(), testing::Not(has_note));
+  unsetenv("NVTX_INJECTION64_PATH");
+}
+
+TEST_P(CuptiSession, CallsOfTheRuntimeAreRecordedWhereTheyCanBeChosen) {
+  Sink sink;
+  Session session(options(), sink.function());
+  session.push_id(7);
+  fake_.run({.launches = 1, .copies = 1, .memsets = 1, .queries = 1, .runtime = 1}, 1);
+  session.pop_id();
+  session.stop();
+  EXPECT_EQ(sink.all<ApiRecord>().size(), GetParam() == 13 ? 3u : 0u);
+  EXPECT_EQ(sink.all<ExternalCorrelationRecord>().size(), sink.all<ApiRecord>().size());
+  for (const ApiRecord& call : sink.all<ApiRecord>()) EXPECT_FALSE(call.driver);
+}
+
+TEST_P(CuptiSession, TimeOfThePushingThreadsIsMeasured) {
+  Session session(options(), [](const Record&) {});
+  EXPECT_EQ(session.callback_ns(), 0);
+  for (int i = 0; i < 1'000; ++i) {
+    session.push_id(7);
+    session.pop_id();
+  }
+  EXPECT_GT(session.callback_ns(), 0);
+  EXPECT_LT(session.callback_ns(), 1'000'000'000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CuptiSession, testing::Values(11, 12, 13));
