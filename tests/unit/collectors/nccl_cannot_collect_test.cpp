@@ -28,9 +28,7 @@ TEST_F(NcclCannotCollect, WithAnotherProfiler) {
   EXPECT_THAT(why("STATIC_PLUGIN"), HasSubstr("unset it")) << "this program has none";
 }
 
-TEST_F(NcclCannotCollect, ButWhenNcclWillLoadThisProgram) {
-  EXPECT_EQ(why("/proc/self/exe"), "it can");
-}
+TEST_F(NcclCannotCollect, ButWhenNcclWillLoadThisProgram) { EXPECT_EQ(why("/proc/self/exe"), "it can"); }
 
 }  // namespace
 }  // namespace spscope
