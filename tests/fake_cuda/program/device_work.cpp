@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
+#include <string>
 
 #include "tests/fake_cuda/test_kernels.h"
 
@@ -16,9 +16,7 @@ constexpr std::array<std::uint32_t, 1> kImage = {0xba55ed50};  // the mark of a 
 constexpr std::uint32_t kWords = 64;
 
 void check(CUresult result) {
-  if (result == CUDA_SUCCESS) return;
-  std::fprintf(stderr, "the driver says %d\n", static_cast<int>(result));
-  std::exit(9);
+  if (result != CUDA_SUCCESS) throw std::runtime_error("the driver says " + std::to_string(result));
 }
 
 }  // namespace
