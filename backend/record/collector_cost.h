@@ -12,7 +12,7 @@ struct CollectorCost {
   // Its own memory, the most of each part: buffers for its source, events that it holds back, what it remembers, and
   // its rings in the sink; not what its source or the sink take for themselves.
   std::int64_t memory_bytes = 0;
-  std::int64_t records = 0, dropped = 0;  // records that it handed over, and that it or its source lost
+  std::int64_t records = 0, dropped = 0;                  // records that it handed over, and that it or its source lost
   CollectorCost& operator+=(const CollectorCost& other);  // of another process
   friend bool operator==(const CollectorCost&, const CollectorCost&) = default;
 };

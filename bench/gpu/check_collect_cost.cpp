@@ -13,7 +13,7 @@
 #include "bench/gpu/cupti_here.h"
 #include "bench/gpu/watched_ops.h"
 #include "bench/gpu/workload.h"
-#include "tests/support/memory_sink.h"
+#include "tests/support/kept_trace.h"
 
 namespace spscope::gpu_check {
 namespace {
@@ -93,12 +93,12 @@ struct OpKernels {
 // What the collector saw of the timed repeats of a layer.
 class Seen {
  public:
-  Seen(MemorySink& sink, const WatchedOps& ops) : ops_(ops) {
-    for (const MemorySink::Kept& kept : sink.tracks())
+  Seen(KeptTrace& sink, const WatchedOps& ops) : ops_(ops) {
+    for (const KeptTrace::KeptTrack& kept : sink.tracks())
       for (const RingRecord& record : kept.records)
         if (event_category(record.span.flags) == EventCategory::kApi)
           called_ns_[record.work().correlation] = record.span.begin_ns;
-    for (const MemorySink::Kept& kept : sink.tracks())
+    for (const KeptTrace::KeptTrack& kept : sink.tracks())
       for (const RingRecord& record : kept.records) {
         if (event_category(record.span.flags) != EventCategory::kKernel) continue;
         ++kernels_seen_;
@@ -147,7 +147,7 @@ class Seen {
 };
 
 void add_ops(const Layer& layer, const std::map<OpId, int>& launches, const CuptiHere& cupti, CheckResult& result) {
-  MemorySink sink;
+  KeptTrace sink(std::size_t{1} << 16);  // nobody takes records out meanwhile
   const std::unique_ptr<Collector> collector = cupti.start(sink);
   WatchedOps ops(layer.plan.ops.size(), collector.get());
   layer.run_ms(ops);

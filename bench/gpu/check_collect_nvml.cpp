@@ -16,7 +16,7 @@
 #include "bench/gpu/command.h"
 #include "bench/gpu/workload.h"
 #include "collectors/collector.h"
-#include "tests/support/memory_sink.h"
+#include "tests/support/kept_trace.h"
 
 namespace spscope::gpu_check {
 namespace {
@@ -98,9 +98,9 @@ std::map<std::string_view, double> means_of(const std::string& lines) {
   return sums;
 }
 
-std::map<std::string, std::vector<CounterSample>> samples_of(MemorySink& sink) {
+std::map<std::string, std::vector<CounterSample>> samples_of(KeptTrace& sink) {
   std::map<std::string, std::vector<CounterSample>> samples;
-  for (const MemorySink::Kept& kept : sink.tracks())
+  for (const KeptTrace::KeptTrack& kept : sink.tracks())
     for (const RingRecord& record : kept.records)
       if (record.kind == RingKind::kCounter) samples[kept.track.name].push_back(record.counter());
   return samples;
@@ -164,7 +164,7 @@ CheckResult check_collect_nvml(const CheckContext& context) {
     result.faults.push_back(*missing);
     return result;
   }
-  MemorySink sink;
+  KeptTrace sink(std::size_t{1} << 16);  // nobody takes records out meanwhile
   Load load(context.tiny);
   // Clocks and power settle first.
   const auto sleep_s = [&](double seconds) {
