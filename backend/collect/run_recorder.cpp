@@ -35,6 +35,12 @@ void RunRecorder::open_lanes(const Plan& plan) {
         opened.ring = &shard_.ring({.rank = rank, .lane = lane}, capacity);
 }
 
+int RunRecorder::least_events_of_op() const {
+  int sum = 1;
+  for (const Collector* const collector : collectors_) sum += collector->least_events_of_op();
+  return sum;
+}
+
 void RunRecorder::prepare(RunId run, const Plan& plan) {
   run_ = run;
   open_lanes(plan);
@@ -98,12 +104,6 @@ NowLine* RunRecorder::line(int rank, int lane) noexcept {
 }
 
 // Of a warm-up no op has an event that work could belong to.
-int RunRecorder::least_events_of_op() const {
-  int sum = 1;
-  for (const Collector* const collector : collectors_) sum += collector->least_events_of_op();
-  return sum;
-}
-
 void RunRecorder::launching(int rank, int /*lane*/, OpId op) noexcept {
   if (repeat_ < 0) return;
   for (Collector* const collector : collectors_) collector->begin_launch(rank, run_, op);

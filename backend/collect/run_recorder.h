@@ -2,8 +2,8 @@
 // what every lane does.
 //
 // Names and communicators of a plan are looked up before its repeats, so that a lane only fills in times: an op costs
-// it one record in its ring. Events are those that a timeline of the same
-// times would give (timeline_events.h), on the raw clock.
+// it one record in its ring. Events are those that a timeline of the same times would give (timeline_events.h), on the
+// raw clock.
 #pragma once
 
 #include <vector>

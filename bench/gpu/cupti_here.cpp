@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "backend/execute/cuda/driver.h"
@@ -57,18 +58,19 @@ std::vector<std::string> candidates_for(int newest_cuda, const std::vector<std::
 CuptiHere::CuptiHere(const CheckContext& context, CheckResult& result) {
   std::vector<std::string> folders(std::begin(kToolkitFolders), std::end(kToolkitFolders));
   std::ranges::copy(package_folders(context), std::back_inserter(folders));
-  try {
-    const cupti::Library library = cupti::open_library(candidates_for(cuda::driver().version / 1000, folders));
-    path_ = library.path;
-    Dl_info file = {};  // of a name, the file that the loader took
-    if (dladdr(reinterpret_cast<const void*>(library.calls.cuptiGetVersion), &file) != 0 && file.dli_fname != nullptr)
-      result.facts["libcupti"] = std::filesystem::weakly_canonical(file.dli_fname).string();
-  } catch (const Error&) {
+  cupti::LibrarySearch search(candidates_for(cuda::driver().version / 1000, folders));
+  const std::optional<cupti::Library> library = search.next();
+  if (!library) {
     result.skipped = fmt::format(
         "no libcupti of CUDA {} or older is on this machine: install CUPTI of a toolkit (package cuda-cupti), or a "
         "PyTorch for CUDA, which brings one, and name its interpreter by --python",
         cuda::driver_version_text());
+    return;
   }
+  path_ = library->path;
+  Dl_info file = {};  // of a name, the file that the loader took
+  if (dladdr(reinterpret_cast<const void*>(library->calls.cuptiGetVersion), &file) != 0 && file.dli_fname != nullptr)
+    result.facts["libcupti"] = std::filesystem::weakly_canonical(file.dli_fname).string();
 }
 
 std::unique_ptr<Collector> CuptiHere::start(TraceSink& sink) const {

@@ -70,8 +70,8 @@ def main():
         return {"missing": f"PyTorch {torch.__version__} has no NCCL"}
     version = torch.cuda.nccl.version()
     versions = f"torch {torch.__version__}, NCCL {'.'.join(map(str, version))}"
-    if version < (2, 23):
-        return {"missing": f"{versions}: profiler plugins are of NCCL 2.23 and later"}
+    if version < (2, 26):
+        return {"missing": f"{versions}: the profiler plugin needs NCCL 2.26 or newer"}
     port = free_port()
     ranks = [start(rank, port, arguments.sums) for rank in range(RANKS)]
     try:

@@ -33,16 +33,16 @@ class NcclCollector final : public Collector {
     if (!watch().begin([this] { start(); }))
       throw Error(ErrorCode::kCannotCollect, "NCCL's operations are collected in this process already",
                   "stop the collector nccl that runs before starting another");
-    if (!failure_) return;
+    const std::optional<Error> failed = failure();  // of a communicator that NCCL made before
+    if (!failed) return;
     watch().end();
-    throw Error(*failure_);
+    throw Error(*failed);
   }
   ~NcclCollector() override { end(); }
 
   void stop() override {
     end();
-    const std::lock_guard lock(mutex_);
-    if (failure_) throw Error(*failure_);
+    if (const std::optional<Error> failed = failure()) throw Error(*failed);
   }
 
   CollectorCost cost() const override {
@@ -58,6 +58,10 @@ class NcclCollector final : public Collector {
   std::vector<std::string> notes() const override;
 
  private:
+  std::optional<Error> failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
   void start() noexcept;
   void end() noexcept;
   void finish();

@@ -60,8 +60,7 @@ NameId TraceOutput::name(const std::string& text) {
 }
 
 void TraceOutput::push(EventRing& ring, const RingRecord& record) {
-  ++counts_.records;
-  if (!ring.push(record)) ++counts_.dropped;
+  ++(ring.push(record) ? counts_.records : counts_.dropped);
 }
 
 TraceOutput::Row& TraceOutput::row_of(const Communicators::State& state) {

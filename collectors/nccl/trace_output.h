@@ -20,7 +20,7 @@
 namespace spscope::nccl {
 
 struct OutputCounts {
-  std::int64_t records = 0;          // pushed, or dropped by a ring
+  std::int64_t records = 0;          // for which a ring had room
   std::int64_t dropped = 0;          // by rings, or for which there was no place
   std::int64_t given_up = 0;         // operations that were handed over without the end of all their children
   std::int64_t enqueued_only = 0;    // operations of copy engines

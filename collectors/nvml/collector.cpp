@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +14,7 @@
 #include "collectors/nvml/gpus.h"
 #include "collectors/nvml/pace.h"
 #include "collectors/nvml/sampler.h"
+#include "collectors/signals_blocked.h"
 
 namespace spscope {
 namespace nvml {
@@ -27,12 +27,8 @@ class NvmlCollector final : public Collector {
   NvmlCollector(TraceSink& sink, const CollectedProcess& process)
       : found_(find_gpus(library_, ask_cuda(), process.devices)),
         sampler_(library_, found_.gpus, sink, process, now_ns) {
-    // Signals are for the program's threads.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     ::pthread_setname_np(thread_.native_handle(), "nvml-sampler");
   }
   ~NvmlCollector() override { end(); }

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "backend/base/clock.h"
 #include "backend/record/rank_records.h"
+#include "gui/launch/device_names.h"
 
 namespace spscope::gui {
 namespace {
@@ -51,9 +53,9 @@ void add_older(LodLevel& level, const LodLevel& older, std::int64_t until_ns) {
 
 }  // namespace
 
-std::string track_label(const Track& track) {
+std::string track_label(const Track& track, const std::optional<std::string>& device) {
   const std::string name = track.name.empty() ? std::string(track_kind_name(track.kind)) : track.name;
-  return track.device ? fmt::format("{}, {}", name, *track.device) : name;
+  return device ? fmt::format("{}, {}", name, *device) : name;
 }
 
 LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
@@ -61,14 +63,16 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
   // In the order of rows. Work that overlapped is on tracks of one name.
   using Key = std::tuple<bool, int, bool, TrackKind, std::string, std::string>;
   std::map<Key, std::vector<const LiveTrack*>> rows;
+  std::set<std::string> devices;
   picture.first_ns = std::numeric_limits<std::int64_t>::max();
   for (const LiveTrack* track : events.tracks()) {
     const Track& of = track->track;
     if (track->num_events() == 0) continue;
     const bool is_lane = of.kind == TrackKind::kRankLane && of.rank;
-    rows[{!of.rank, of.rank.value_or(kNoRank), !is_lane, of.kind, is_lane ? "" : track_label(of),
+    rows[{!of.rank, of.rank.value_or(kNoRank), !is_lane, of.kind, is_lane ? "" : track_label(of, of.device),
           of.process.value_or("")}]
         .push_back(track);
+    if (of.device) devices.insert(*of.device);
     picture.events += track->num_events();
     picture.first_ns = std::min(picture.first_ns, track->first_ns);
   }
@@ -81,6 +85,8 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
   const std::int64_t end = std::max(begin, picture.first_ns + static_cast<std::int64_t>(std::ceil(from + span)) - 1);
   picture.shift = shift_of(begin, end, window.columns);
   picture.first_bucket = lod_bucket(begin, picture.shift);
+  const DeviceNames device_names(devices);
+  std::optional<int> headed;  // the rank whose lanes have a row
   std::map<NameId, NameId> places;
   for (const auto& [key, tracks] : rows) {
     LodLevel level = make_lod_level(picture.shift, begin, end);
@@ -88,7 +94,13 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
       if (track->older_events > 0) add_older(level, track->older, picture.until_ns);
       add_track(level, *track, picture.until_ns);
     }
-    LiveStrip& strip = picture.rows.emplace_back(LiveStrip{std::get<1>(key), std::get<4>(key), lod_strip(level), {}});
+    LiveStrip& strip = picture.rows.emplace_back(
+        LiveStrip{.rank = std::get<1>(key), .track = std::get<4>(key), .strip = lod_strip(level), .longest = {}});
+    if (strip.track.empty()) headed = strip.rank;
+    const Track& of = tracks.front()->track;
+    const bool says_rank = strip.track.empty() || (strip.rank != kNoRank && headed != strip.rank);
+    if (says_rank) strip.label = fmt::format("rank {}", strip.rank);
+    if (!strip.track.empty()) strip.label += (says_rank ? ", " : "") + track_label(of, device_names.of(of.device));
     for (const std::uint8_t byte : strip.strip)
       if ((byte & 15) != 0) picture.categories |= 1U << (byte >> 4);
     for (LodBucket& bucket : level.buckets) {

@@ -26,7 +26,8 @@ struct LiveWindow {
 
 struct LiveStrip {
   int rank = 0;                                   // kNoRank: of what names none
-  std::string track = {};                         // "stream 7, GPU 0"; "": the lanes of the rank
+  std::string track = {};                         // "stream 7, GPU 0 at 0000:3B:00.0"; "": the lanes of the rank
+  std::string label = {};                         // "rank 3"; "stream 7, GPU 0" behind the lanes of its rank
   std::vector<std::uint8_t> strip;                // from LivePicture::first_bucket
   std::vector<std::optional<SpanEvent>> longest;  // of each bucket; names are places in LivePicture::names
 };
@@ -46,8 +47,8 @@ struct LivePicture {
   }
 };
 
-// What the row of a track that is no lane is called: "stream 7, GPU 0".
-std::string track_label(const Track& track);
+// What the row of a track that is no lane is called, with a name of its device: "stream 7, GPU 0".
+std::string track_label(const Track& track, const std::optional<std::string>& device);
 // What a window shows of the events that were read.
 LivePicture live_picture(const LiveEvents& events, const LiveWindow& window);
 

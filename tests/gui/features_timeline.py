@@ -130,7 +130,7 @@ def timeline_of_file_shows_devices(world):
     copy = world.changed_copy("watched.db")
     store = sqlite3.connect(copy)
     begin, = store.execute("SELECT min(begin_min_ns) FROM chunk").fetchone()
-    tracks = ((1, 2, "stream 7", "GPU 2", 7), (2, 2, "main", None, 11), (2, None, "loader", None, 0))
+    tracks = ((1, 2, "stream 7", "GPU 2 at 0000:86:00.0", 7), (2, 2, "main", None, 11), (2, None, "loader", None, 0))
     for track_id, (kind, rank, name, device, category) in enumerate(tracks, 9_001):
         store.execute("INSERT INTO track VALUES (?, ?, ?, NULL, ?, ?, NULL, 0, 0)", (track_id, kind, name, device, rank))
         store.execute("INSERT INTO ledger VALUES (?, 50, 50, 0, 0, 0)", (track_id,))

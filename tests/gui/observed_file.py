@@ -80,7 +80,7 @@ def add_tracks(path):
 
 
 def add_rank(tracks, names, rank):
-    device, shift = f"GPU {rank}", 40_000 * rank
+    device, shift = f"GPU {rank} at 0000:{0x3B + rank:02X}:00.0", 40_000 * rank
     stream, copies = tracks.add(1, "stream 7", rank, device), tracks.add(1, "stream 14", rank, device)
     calls, marks, took = (tracks.add(2, name, rank) for name in (f"thread {7_100 + rank}: calls", f"thread {7_100 + rank}: ranges", "overhead"))
     nccl = tracks.add(4, f"NCCL 0x5d3a90c1 rank {rank} of {RANKS}", rank, overlapping=1)
@@ -103,5 +103,5 @@ def add_rank(tracks, names, rank):
     for track, events in rows.items():
         tracks.put(track, 1 if track == nccl else 3, events)
     for name, value in COUNTERS:
-        tracks.put(tracks.add(3, f"{device} {name}", rank, device), 2,
+        tracks.put(tracks.add(3, f"GPU {rank} {name}", rank, device), 2,
                    [(t * 2_000_000 + shift, value(t / 60 + rank / 3)) for t in range(60)])

@@ -45,15 +45,6 @@ bool is_modelled(const LivePicture& picture) {
   return false;
 }
 
-// "rank 3"; of a track that stands behind the lanes of its rank, what it is.
-std::string label_of(const LivePicture& picture, const LiveStrip& strip) {
-  if (strip.track.empty()) return fmt::format("rank {}", strip.rank);
-  const bool headed = strip.rank == kNoRank || std::ranges::any_of(picture.rows, [&](const LiveStrip& other) {
-                        return other.rank == strip.rank && other.track.empty();
-                      });
-  return headed ? strip.track : fmt::format("rank {}, {}", strip.rank, strip.track);
-}
-
 }  // namespace
 
 void LivePane::follow(Workers& workers, const std::string& out) {
@@ -92,8 +83,7 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
   }
   buttons(ui);
   float gutter = ui.text_width("rank 000", Face::kSmall);
-  for (const LiveStrip& strip : picture->rows)
-    gutter = std::max(gutter, ui.text_width(label_of(*picture, strip), Face::kSmall));
+  for (const LiveStrip& strip : picture->rows) gutter = std::max(gutter, ui.text_width(strip.label, Face::kSmall));
   gutter = std::min(gutter, std::min(ui.px(kMostOfGutter), ui.width_left() / 3)) + ui.px(10);
   const float rows = static_cast<float>(picture->rows.size());
   const float head = ui.px(kRulerHeight), least = std::min(rows * ui.px(kRowHeight), ui.px(60));
@@ -176,15 +166,14 @@ void LivePane::strips(Ui& ui, const Rect& rect, const LivePicture& picture, floa
   const int every = std::max(1, static_cast<int>(std::ceil(line / height)));
   for (std::size_t i = 0; i < picture.rows.size(); ++i) {
     const LiveStrip& strip = picture.rows[i];
-    const std::string label = label_of(picture, strip);
     const float top = rect.top + static_cast<float>(i) * height;
     const auto newest = std::ranges::find_if(strip.longest.rbegin(), strip.longest.rend(),
                                              [](const std::optional<SpanEvent>& event) { return event.has_value(); });
-    ui.mark(label, {rect.left, top, rect.right, top + height},
+    ui.mark(strip.label, {rect.left, top, rect.right, top + height},
             newest != strip.longest.rend() ? picture.name(**newest) : "");
     if (i % static_cast<std::size_t>(every) != 0) continue;
-    const float width = std::min(gutter, ui.text_width(label, Face::kSmall));
-    ui.text_at(rect.left - width - ui.px(6), top + std::max(0.F, (height - line) / 2), label,
+    const float width = std::min(gutter, ui.text_width(strip.label, Face::kSmall));
+    ui.text_at(rect.left - width - ui.px(6), top + std::max(0.F, (height - line) / 2), strip.label,
                {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
   }
 }

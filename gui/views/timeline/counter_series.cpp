@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "gui/launch/device_names.h"
+
 namespace spscope::gui {
 namespace {
 
@@ -17,7 +19,10 @@ void join(CounterPoint& sum, const CounterPoint& next) {
 
 CounterName counter_name(const Track& track) {
   CounterName name{track.name, {}};
-  if (track.device && name.quantity.starts_with(*track.device + " ")) name.quantity.erase(0, track.device->size() + 1);
+  // Names of tracks have no place.
+  if (track.device)
+    if (const std::string before = std::string(without_place(*track.device)) + " "; name.quantity.starts_with(before))
+      name.quantity.erase(0, before.size());
   const std::size_t open = name.quantity.rfind(" (");
   // "(0 or 1)" says more than a unit.
   if (open == std::string::npos || open == 0 || !name.quantity.ends_with(')')) return name;

@@ -12,7 +12,7 @@
 
 namespace spscope::gui {
 
-// "power" and "W" of "GPU 0 power (W)" of the device "GPU 0".
+// "power" and "W" of "GPU 0 power (W)" of the device "GPU 0 at 0000:3B:00.0".
 struct CounterName {
   std::string quantity, unit;
 };

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "gui/launch/device_names.h"
 #include "gui/launch/live_strips.h"
 #include "gui/views/timeline/counter_series.h"
 #include "gui/views/timeline/time_spans.h"
@@ -13,12 +15,20 @@
 namespace spscope::gui {
 namespace {
 
+std::set<std::string> devices_of(const StoreReader& reader) {
+  std::set<std::string> devices;
+  for (const Track& track : reader.events().tracks())
+    if (track.device) devices.insert(*track.device);
+  return devices;
+}
+
 // Events that are read, of all tracks together, to know how many rows those need that overlap; others get the most.
 constexpr std::int64_t kMostCounted = 1'000'000;
 
 class Loader {
  public:
-  explicit Loader(const StoreReader& reader) : reader_(reader), strips_(reader.lod().rows()) {
+  explicit Loader(const StoreReader& reader)
+      : reader_(reader), strips_(reader.lod().rows()), names_(devices_of(reader)) {
     for (const Track& track : reader.events().tracks()) {
       tracks_.emplace(track.track_id, track);
       if (track.kind == TrackKind::kCounter) counters_[{track.rank, track.device}].push_back(track);
@@ -74,6 +84,7 @@ class Loader {
     row.owner = owner_.value_or(rows_.size());
     if (row.rank != kNoRank && static_cast<std::size_t>(row.rank) < nodes_.size())
       row.node = nodes_[static_cast<std::size_t>(row.rank)];
+    if (row.title.empty()) row.title = row.label;
     return rows_.emplace_back(std::move(row));
   }
 
@@ -98,11 +109,14 @@ class Loader {
     row.kind = FileRowKind::kTrack;
     const Track& track = tracks_.at(*row.track);
     // Work that overlaps on a stream or thread is on tracks of one name.
-    row.label = with_rank(row.rank, track_label(track) + (track.slot > 0 ? fmt::format(" ({})", track.slot + 1) : ""));
+    const std::string slot = track.slot > 0 ? fmt::format(" ({})", track.slot + 1) : "";
+    row.label = with_rank(row.rank, track_label(track, names_.of(track.device)) + slot);
+    row.title = with_rank(row.rank, track_label(track, track.device) + slot);
     if (track.overlapping) row.num_subs = rows_of(track);
     for (; row.sub < row.num_subs; ++row.sub) {
       add(row);
       row.label.clear();
+      row.title.clear();
       row.busy_ns = {};
     }
   }
@@ -120,7 +134,11 @@ class Loader {
     const auto& [rank, device] = place;
     const std::size_t heading = rows_.size();
     FileRow head{.kind = FileRowKind::kCounters, .rank = rank.value_or(kNoRank)};
-    head.label = with_rank(head.rank, device ? fmt::format("{} counters", *device) : "counters");
+    const auto counters_of = [](const std::optional<std::string>& name) {
+      return name ? fmt::format("{} counters", *name) : "counters";
+    };
+    head.label = with_rank(head.rank, counters_of(names_.of(device)));
+    head.title = with_rank(head.rank, counters_of(device));
     for (const Track& track : found->second)
       head.unit += (head.unit.empty() ? "" : ", ") + counter_name(track).quantity;
     head.heading = heading;
@@ -150,6 +168,7 @@ class Loader {
 
   const StoreReader& reader_;
   const std::vector<StoredPyramid> strips_;
+  const DeviceNames names_;
   std::vector<int> nodes_;
   std::map<TrackId, Track> tracks_;
   std::map<Place, std::vector<Track>> counters_;

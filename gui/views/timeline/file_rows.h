@@ -32,6 +32,7 @@ struct FileRow {
   int strip = -1;                     // place among LodReader::row_strips; -1: it has none
   int sub = 0, num_subs = 1;          // of a track whose events overlap: which of its rows this is
   std::string label = {};             // "rank 3", "stream 7, GPU 0"; of a counter its quantity; "" below the first row
+  std::string title = {};             // the label with the place of the device, "stream 7, GPU 0 at 0000:3B:00.0"
   std::string unit = {};              // of a counter, "W"; of a heading the quantities it stands for
   std::size_t owner = 0;              // place of the row of the rank that it stands behind; else its own
   std::size_t heading = 0;            // place of the heading of a counter

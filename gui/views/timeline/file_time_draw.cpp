@@ -52,6 +52,16 @@ std::string more_words(const FileEvents& events, const TimeSpan& span) {
   return fmt::format("+{} more", events.hidden[static_cast<std::size_t>(span.hidden) - 1].size());
 }
 
+// Ranks, devices, threads and programs among the rows, each once: some have several rows, counters are none of them.
+std::ptrdiff_t num_shown(const std::vector<FileRow>& all, const std::vector<int>& shown) {
+  std::set<int> rows;
+  for (const int place : shown) {
+    const FileRow& row = all[static_cast<std::size_t>(place)];
+    if (row.sub == 0 && (row.kind == FileRowKind::kLanes || row.kind == FileRowKind::kTrack)) rows.insert(place);
+  }
+  return std::ssize(rows);
+}
+
 std::string target_name(const FileRow& row) {
   if (row.kind == FileRowKind::kCounters) return row.label;
   return row.track ? fmt::format("track {}", static_cast<std::int64_t>(*row.track)) : row.label;
@@ -102,7 +112,7 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
     if (const auto tracks = band.times->num_tracks(); tracks > 0)
       words += fmt::format(", {} rows of devices, threads and programs", tracks);
     if (!rows_.filter.filter().ranges.empty())
-      words += fmt::format(", {} shown", count_text(static_cast<double>(band.rows.size())));
+      words += fmt::format(", {} shown", count_text(static_cast<double>(num_shown(band.times->rows, band.rows))));
     if (band.events_slot.error() == nullptr && band.events_slot.value() != nullptr &&
         band.events_slot.value()->too_many && !band.events)
       words += "; too many events to draw each: zoom in, or show fewer ranks";
@@ -337,7 +347,9 @@ void FileTime::draw_labels(Ui& ui, Session& session, Band& band, const Rect& gut
     const std::string lost =
         missing > 0 ? fmt::format("{} events of it are not in the file", count_text(static_cast<double>(missing))) : "";
     if (missing > 0 && row.height() >= ui.px(6)) gap_mark(ui, row, missing);
-    if (pointed && (!each || missing > 0)) ui.tooltip(missing > 0 ? fmt::format("{}: {}", label, lost) : label);
+    const bool is_short = of.title != label || ui.text_width(label, Face::kSmall) > row.width() - ui.px(34);
+    if (pointed && (!each || missing > 0 || is_short))
+      ui.tooltip(missing > 0 ? fmt::format("{}: {}", of.title, lost) : of.title);
     const bool tall = next - i > 1 && row.height() >= ui.px(kLabelHeight);
     if (!selected && !tall && (i % static_cast<std::size_t>(step) != 0 || !(step == 1 || far_from_chosen(i)))) continue;
     if (row.top + ui.px(kLabelHeight) > clip.bottom + ui.px(4)) continue;

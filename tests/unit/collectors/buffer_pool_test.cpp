@@ -100,10 +100,10 @@ TEST(BufferPool, CountsTheMemoryThatWasWrittenTo) {
   std::vector<std::span<std::uint8_t>> out;
   for (int i = 0; i < 4; ++i) out.push_back(pool.take());  // all there are, and two more
   const std::size_t written[] = {480, 24, 48, 48};
-  for (std::size_t i = 0; i < 4; ++i) pool.filled(out[i].data(), written[i], nullptr, 0);
+  for (std::size_t i = 0; i < 4; ++i) pool.filled(out[i].data(), written[i]);
   EXPECT_EQ(pool.most_bytes(), 480 + 24 + 2 * 1'024);
   while (const std::optional<FilledBuffer> buffer = pool.next(milliseconds(0))) pool.release(*buffer);
-  pool.filled(pool.take().data(), 240, nullptr, 0);
+  pool.filled(pool.take().data(), 240);
   EXPECT_GE(pool.most_bytes(), 480 + 24 + 2 * 1'024) << "the most at once";
   EXPECT_LE(pool.most_bytes(), 480 + 240 + 2 * 1'024);
 }

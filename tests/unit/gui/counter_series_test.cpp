@@ -104,8 +104,10 @@ TEST(CounterName, IsAQuantityAndItsUnit) {
   };
   EXPECT_EQ(name("GPU 0 power (W)", "GPU 0"), "power|W");
   EXPECT_EQ(name("GPU 0 NVLink sent (GB/s)", "GPU 0"), "NVLink sent|GB/s");
-  EXPECT_EQ(name("GPU 1 power (W)", "GPU 0"), "GPU 1 power|W");
-  EXPECT_EQ(name("GPU 0 low clocks: power cap (0 or 1)", "GPU 0"), "low clocks: power cap (0 or 1)|");
+  EXPECT_EQ(name("GPU 0 power (W)", "GPU 0 at 0000:3B:00.0"), "power|W");
+  EXPECT_EQ(name("GPU 1 power (W)", "GPU 0 at 0000:3B:00.0"), "GPU 1 power|W");
+  EXPECT_EQ(name("GPU 10 power (W)", "GPU 1 at 0000:3B:00.0"), "GPU 10 power|W");
+  EXPECT_EQ(name("GPU 0 low clocks: power cap (0 or 1)", "GPU 0 at 0000:3B:00.0"), "low clocks: power cap (0 or 1)|");
   EXPECT_EQ(name("batches", std::nullopt), "batches|");
   EXPECT_EQ(name("(W)", std::nullopt), "(W)|");
 }

@@ -15,6 +15,7 @@ namespace {
 class FileRows : public spscope::testing::TwoRanks {
  protected:
   static constexpr int kOperations = 40;
+  static constexpr const char* kGpu = "GPU 0 at 0000:3B:00.0";
   // Two ranks with a stream each, a thread that names no rank, and of rank 0 operations of a communicator, which
   // overlap: 6 at once, while the first is alone at first; counters of its GPU, and one of no device.
   std::string file() {
@@ -50,10 +51,9 @@ class FileRows : public spscope::testing::TwoRanks {
       operations.push_back(operation);
     }
     shard.add_events(kNoRun, TrackId{1}, operations, 7);
-    const Track counters[] = {
-        {.rank = 0, .kind = TrackKind::kCounter, .name = "GPU 0 power (W)", .device = "GPU 0"},
-        {.rank = 0, .kind = TrackKind::kCounter, .name = "GPU 0 SM clock (MHz)", .device = "GPU 0"},
-        {.kind = TrackKind::kCounter, .name = "batches"}};
+    const Track counters[] = {{.rank = 0, .kind = TrackKind::kCounter, .name = "GPU 0 power (W)", .device = kGpu},
+                              {.rank = 0, .kind = TrackKind::kCounter, .name = "GPU 0 SM clock (MHz)", .device = kGpu},
+                              {.kind = TrackKind::kCounter, .name = "batches"}};
     for (std::int64_t i = 0; i < 3; ++i) {
       Track track = counters[i];
       track.track_id = TrackId{i + 2};
@@ -74,6 +74,8 @@ TEST_F(FileRows, TracksStandBehindTheRankThatTheyName) {
   for (const FileRow& row : times.rows) labels.push_back(row.label);
   EXPECT_EQ(labels, (std::vector<std::string>{"rank 0", "stream 7", "NCCL", "", "", "", "GPU 0 counters", "power",
                                               "SM clock", "rank 1", "stream 7", "loader", "counters", "batches"}));
+  EXPECT_EQ(times.rows[6].title, "GPU 0 at 0000:3B:00.0 counters");
+  EXPECT_EQ(times.rows[6].unit, "power, SM clock");
   EXPECT_EQ(times.num_ranks(), 2);
   EXPECT_EQ(times.num_tracks(), 4);
   EXPECT_EQ(times.rows[10].rank, 1);

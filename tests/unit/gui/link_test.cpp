@@ -79,6 +79,12 @@ TEST(Link, TheOneOfTheDocumentation) {
   EXPECT_EQ(link->selection.op, 12);
 }
 
+TEST(Link, GroupsOfCountersAreInOrderAndEachOnce) {
+  const Result<Link> link = parse_link("#timeline?time=file&counters=2,0,2,0");
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->scope.counters, (std::vector<int>{0, 2}));
+}
+
 TEST(Link, APathAloneIsTakenAsItIs) {
   const Result<Link> link = parse_link("/a b/50%2C,done.db");
   ASSERT_TRUE(link.has_value());

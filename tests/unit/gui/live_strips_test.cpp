@@ -118,6 +118,9 @@ TEST_F(LiveStripsOfRun, WhatCollectorsSeeHasRows) {
   std::vector<std::pair<int, std::string>> rows;
   for (const LiveStrip& strip : picture.rows) rows.emplace_back(strip.rank, strip.track);
   EXPECT_EQ(rows, (std::vector<std::pair<int, std::string>>{{0, ""}, {0, "stream 7"}, {1, ""}, {1, "stream 7"}}));
+  std::vector<std::string> labels;
+  for (const LiveStrip& strip : picture.rows) labels.push_back(strip.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"rank 0", "stream 7", "rank 1", "stream 7"}));
   EXPECT_NE(picture.categories & 1U << static_cast<int>(EventCategory::kKernel), 0U);
 
   LiveEvents observed;
@@ -128,6 +131,7 @@ TEST_F(LiveStripsOfRun, WhatCollectorsSeeHasRows) {
   EXPECT_EQ(alone.categories, 1U << static_cast<int>(EventCategory::kKernel));
   for (const LiveStrip& strip : alone.rows) {
     EXPECT_EQ(strip.track, "stream 7");
+    EXPECT_EQ(strip.label, "rank " + std::to_string(strip.rank) + ", stream 7");
     for (const std::optional<SpanEvent>& event : strip.longest) EXPECT_TRUE(!event || alone.name(*event) == "gemm");
   }
 }
