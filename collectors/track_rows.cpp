@@ -65,7 +65,7 @@ void TrackRows::settle(std::int64_t ended_by_ns) {
     row.free_from_ns = next_begin_ns(one->work.span);
     one->work.span.flags |= event_flags({}, static_cast<int>(&row - rows_.data()));
     wait_->for_room_in(*row.ring);
-    row.ring->push(one->work);  // it counts what finds no room
+    if (!row.ring->push(one->work)) ++num_refused_;
   }
   held_.erase(held_.begin(), later);
 }

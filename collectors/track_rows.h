@@ -49,6 +49,8 @@ class TrackRows {
       if (found(one.work)) return &one.work;
     return nullptr;
   }
+  // That found no room in the ring of their row, whose ledger counts them as dropped.
+  std::int64_t num_refused() const { return num_refused_; }
   // Records held back, and rings of rows.
   std::int64_t memory_bytes() const;
   const Track& track() const { return track_; }
@@ -80,6 +82,7 @@ class TrackRows {
   Track track_;
   std::shared_ptr<RoomWait> wait_;
   int max_rows_ = kMaxRows;
+  std::int64_t num_refused_ = 0;
   std::deque<Held> held_;  // no vector: at 1 M records a second, growing one would double 20 MB
   std::vector<Row> rows_;
 };

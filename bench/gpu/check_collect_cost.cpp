@@ -45,8 +45,13 @@ struct Layer {
   }
 };
 
-// As a run collects: into a shard on disk. What was handed over and dropped is added to `all`.
-double run_collected_ms(const Layer& layer, const CuptiHere& cupti, const std::string& path, CollectorCost& all) {
+// Events on all tracks, and records that came to none: of the collector, and where rings were full.
+struct Stored {
+  std::int64_t events = 0, lost = 0;
+};
+
+// As a run collects: into a shard on disk. What became of its records is added to `all`.
+double run_collected_ms(const Layer& layer, const CuptiHere& cupti, const std::string& path, Stored& all) {
   std::filesystem::remove(path);
   ShardWriterOptions options;
   options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
@@ -57,16 +62,17 @@ double run_collected_ms(const Layer& layer, const CuptiHere& cupti, const std::s
   collector->stop();
   shard.finish();
   if (const std::optional<Error> failed = shard.failure()) throw Error(*failed);
-  const CollectorCost cost = collector->cost();
-  all.records += cost.records;
-  all.dropped += cost.dropped;
+  for (const ShardWriter::TrackCount& count : shard.counts()) {
+    all.events += count.stored;
+    all.lost += count.dropped + count.unreadable;
+  }
   return ms;
 }
 
 void add_cost(const Layer& layer, const CuptiHere& cupti, const CheckContext& context, CheckResult& result) {
   const std::string shard = context.out + "/collected.db";
   std::vector<double> before, without, with, ratios;
-  CollectorCost all;
+  Stored all;
   // CUPTI was not started in this process yet: what it leaves behind in a driver that it no longer watches is seen.
   for (int i = 0; i < (context.tiny ? 1 : 5); ++i) before.push_back(layer.run_alone_ms());
   for (int pair = 0; pair < (context.tiny ? 2 : 20); ++pair) {
@@ -77,8 +83,8 @@ void add_cost(const Layer& layer, const CuptiHere& cupti, const CheckContext& co
     ratios.push_back(with.back() / without.back());
   }
   std::filesystem::remove(shard);
-  if (all.dropped > 0)
-    result.faults.push_back(fmt::format("{} records of {} were dropped", all.dropped, all.records + all.dropped));
+  if (all.lost > 0)
+    result.faults.push_back(fmt::format("{} records were dropped, beside {} events", all.lost, all.events));
   result.figures.push_back({"time that cupti adds to the layer", "", median(ratios) - 1, Bound::kAtMost, kMostCost});
   result.figures.push_back({"layer without cupti", "ms", median(without)});
   result.figures.push_back({"layer with cupti", "ms", median(with)});
@@ -146,7 +152,8 @@ class Seen {
   std::int64_t most_outside_ns_ = 0;
 };
 
-void add_ops(const Layer& layer, const std::map<OpId, int>& launches, const CuptiHere& cupti, CheckResult& result) {
+void add_ops(const Layer& layer, const std::map<OpId, int>& launches, const CuptiHere& cupti, bool tiny,
+             CheckResult& result) {
   KeptTrace sink(std::size_t{1} << 16);  // nobody takes records out meanwhile
   const std::unique_ptr<Collector> collector = cupti.start(sink);
   WatchedOps ops(layer.plan.ops.size(), collector.get());
@@ -172,13 +179,19 @@ void add_ops(const Layer& layer, const std::map<OpId, int>& launches, const Cupt
   const std::int64_t dropped = collector->cost().dropped;
   const std::int64_t lost = launched * (layer.warmup + layer.repeats) - seen.kernels();
   const std::int64_t without_op = launched * layer.repeats - kernels;
-  if (lost < 0 || lost > dropped)
+  if (lost < 0)
+    result.faults.push_back(fmt::format("{} kernels more than were launched are stored", -lost));
+  else if (lost > dropped)
     result.faults.push_back(
         fmt::format("{} launches are neither stored nor counted: {} kernels are stored, {} records dropped",
                     lost - dropped, seen.kernels(), dropped));
-  else if (without_op < 0 || without_op > dropped)
+  else if (without_op < 0)
+    result.faults.push_back(fmt::format("{} kernels more than were launched for ops are stored with one", -without_op));
+  else if (without_op > dropped)
     result.faults.push_back(fmt::format("{} of {} kernels of ops are stored without their op, {} records were dropped",
                                         without_op, launched * layer.repeats, dropped));
+  if (long_ops == 0 && !tiny)
+    result.faults.push_back(fmt::format("no op takes {} ms, so none is compared with its events", kLeastOpMs));
   const auto apart = [](std::int64_t a, std::int64_t b) {
     return std::abs(static_cast<double>(a) / static_cast<double>(b) - 1);
   };
@@ -205,7 +218,7 @@ CheckResult check_collect_cost(const CheckContext& context) {
                                          request.head_dim, layer.plan.ops.size());
   const std::map<OpId, int> launches = RankAlone(layer.plan, layer.request, layer.activations).launches();
   add_cost(layer, cupti, context, result);
-  add_ops(layer, launches, cupti, result);
+  add_ops(layer, launches, cupti, context.tiny, result);
   return result;
 }
 

@@ -54,7 +54,8 @@ class TinyLaunch {
 
 struct Rate {
   int threads = 0;
-  std::int64_t launches = 0, kernels = 0, dropped = 0;  // launched, stored, and records that were dropped
+  std::int64_t launches = 0, kernels = 0;  // launched, stored
+  std::int64_t dropped = 0;                // records of all tracks that came to no event
   double records_per_s = 0, launches_per_s = 0, cores = 0;
 };
 
@@ -102,7 +103,6 @@ Rate measure(int threads, cuda::Gpu& gpu, const CuptiHere& cupti, const CheckCon
     const double seconds = static_cast<double>(now_ns() - begin_ns) * 1e-9;
     collector->stop();
     const CollectorCost cost = collector->cost();
-    rate.dropped = cost.dropped;
     rate.records_per_s = static_cast<double>(cost.records + cost.dropped) / seconds;
     rate.launches_per_s = static_cast<double>(rate.launches) / seconds;
     rate.cores =
@@ -114,9 +114,7 @@ Rate measure(int threads, cuda::Gpu& gpu, const CuptiHere& cupti, const CheckCon
   for (const ShardWriter::TrackCount& count : shard.counts()) {
     // Before an op's launch nothing runs on the streams.
     if (count.track.kind == TrackKind::kDeviceStream) rate.kernels += count.stored;
-    if (count.sent != count.stored + count.dropped + count.unreadable)
-      result.faults.push_back(fmt::format("the ledger of {} does not add up", track_text(count.track)));
-    rate.dropped += count.track.kind == TrackKind::kDeviceStream ? count.dropped : 0;
+    rate.dropped += count.dropped + count.unreadable;  // of the collector, and where the ring was full
   }
   std::filesystem::remove(path);
   return rate;

@@ -56,14 +56,13 @@ class CuptiCollector final : public Collector {
     cost.thread_ns = session_.thread_ns();
     cost.callback_ns = session_.callback_ns();
     cost.memory_bytes = session_.buffer_bytes() + trace_.memory_bytes();
-    cost.records = ledger.stored();
-    cost.dropped = ledger.dropped() + ledger.unreadable();
+    const std::int64_t refused = trace_.num_refused();
+    cost.records = ledger.stored() - refused;
+    cost.dropped = ledger.dropped() + ledger.unreadable() + refused;
     return cost;
   }
 
   std::vector<std::string> notes() const override;
-  // The kernel or the copy; those of warm-ups, calls and waits come on top.
-  int least_events_of_op() const override { return 1; }
 
  private:
   SessionOptions with_settling(SessionOptions options, const CollectedProcess& process) {
@@ -106,6 +105,8 @@ std::vector<std::string> CuptiCollector::notes() const {
           "they have a form that this version of spscope does not know; use a newer one, or a "
           "CUPTI of CUDA 11.7 to 13.4");
   missing(ledger.dropped_by_sink, "what they were to be written to had failed; its error says why");
+  missing(trace_.num_refused(),
+          "nobody took them out of the full buffer of their row; leave a core free for what writes the file");
   if (ledger.pool.refused > 0)
     notes.push_back(fmt::format("CUPTI asked for {} buffers more than it may have; it counts what it drops for them",
                                 ledger.pool.refused));

@@ -155,6 +155,17 @@ Error LibrarySearch::none() const {
       "name its folder in LD_LIBRARY_PATH");
 }
 
+std::string file_of(const Library& library) {
+  Dl_info file = {};
+  const bool is_name = library.path.find('/') == std::string::npos;
+  if (!is_name || dladdr(reinterpret_cast<const void*>(library.calls.cuptiGetVersion), &file) == 0 ||
+      file.dli_fname == nullptr)
+    return library.path;
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::canonical(file.dli_fname, error);
+  return error ? file.dli_fname : found.string();
+}
+
 bool another_library_may_do(int result) {
   switch (result) {
     case kMultipleSubscribers:

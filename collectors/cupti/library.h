@@ -48,7 +48,8 @@ inline constexpr int kSuccess = 0, kNotInitialized = 15, kHardwareBusy = 26, kVi
 struct Library {
   Calls calls = {};
   std::string path;
-  std::uint32_t version = 0;  // 18 is 11.8, 28 is 12.9, 130001 is 13.0; 0: it did not tell, as 13.4 without a driver
+  // 18 is 11.8, 27 is 12.9, 130000 is 13.0 and 130001 its update 1; 0: it did not tell, as 13.4 without a driver.
+  std::uint32_t version = 0;
 };
 
 // Paths and names to try, in order, for a process that has these libraries mapped and a driver for this CUDA, as
@@ -72,6 +73,8 @@ class LibrarySearch {
   std::vector<void*> opened_;
   std::string reasons_;
 };
+// The file that the loader took, also where `path` is a name that it found.
+std::string file_of(const Library& library);
 // Whether a result is of this library, and not of the machine or of another client of CUPTI.
 bool another_library_may_do(int result);
 

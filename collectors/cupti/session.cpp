@@ -31,6 +31,17 @@ bool has_nvtx_injection() {
   return path != nullptr && *path != '\0';
 }
 
+Error no_nvtx_injection(const Library& library) {
+  constexpr std::uint32_t kVersion13_0 = 130000;  // not of update 1, which is 130001
+  const std::string path = file_of(library);
+  return Error(ErrorCode::kCannotCollect, "NVTX_INJECTION64_PATH, by which NVTX finds CUPTI, is not set",
+               library.version == kVersion13_0
+                   ? fmt::format("use CUPTI of CUDA 13.0 update 1 or newer and set it to the path of that for the "
+                                 "program, not to {} of CUDA 13.0, with which programs crash (NVIDIA/NVTX#125)",
+                                 path)
+                   : fmt::format("set it to {} for the program", path));
+}
+
 }  // namespace
 
 Session::Session(const SessionOptions& options, RecordSink sink) : options_(options), sink_(std::move(sink)) {
@@ -92,6 +103,7 @@ void Session::start() {
   pool_ = nullptr;
   sizes_ = ask_record_sizes(library_);
   if (sizes_.known() && !sizes_.readable(Kind::kKernel)) throw unknown_kernels(library_, sizes_);
+  if (!sizes_.known() && options_.ids) throw silent(library_);
   pool_ = &use_new_pool(options_.pool, sizes_);
   // A buffer for each thread, as CUPTI 13 has it, would be 1 MiB for each. Older ones have no such attribute.
   std::uint8_t off = 0;
@@ -119,15 +131,13 @@ void Session::enable_all() {
   enable(Kind::kSynchronization, "synchronisation");
   enable(Kind::kOverhead, "overhead");
   if (options_.markers && enable(Kind::kMarker, "NVTX markers") && !options_.ids && !has_nvtx_injection())
-    note("NVTX markers",
-         Error(ErrorCode::kCannotCollect, "NVTX_INJECTION64_PATH, by which NVTX finds CUPTI, is not set",
-               fmt::format("set it to the path of {} for the program", library_.path)));
+    note("NVTX markers", no_nvtx_injection(library_));
   require("cuptiActivityEnable of kernels",
           library_.calls.cuptiActivityEnable(static_cast<std::uint32_t>(Kind::kKernel)));
   enabled_.push_back(Kind::kKernel);
 }
 
-// A library that does not tell sizes yet is asked again later (learn_sizes).
+// A library that does not tell sizes yet, in a program that is no run of a plan, is asked again later (learn_sizes).
 bool Session::enable(Kind kind, const char* what) {
   const auto number = static_cast<std::uint32_t>(kind);
   if (sizes_.known() && !sizes_.readable(kind)) {
@@ -224,8 +234,8 @@ void Session::decode_until_drained() {
   }
 }
 
-// CUPTI 13.4 answers only where there is a driver, and a session may begin while the driver does: when there are
-// records it is at work.
+// CUPTI 13.4 answers only where there is a driver, and a session may begin while the driver does, as under attach: when
+// there are records it is at work.
 void Session::learn_sizes() {
   sizes_ = ask_record_sizes(library_);
   pool_->set_sizes(sizes_);

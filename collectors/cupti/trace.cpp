@@ -72,7 +72,9 @@ WorkDetail detail_at(const Place& place) {
 }  // namespace
 
 CuptiTrace::CuptiTrace(TraceSink& sink, const CollectedProcess& process)
-    : sink_(sink), process_(process), overhead_(sink, host_track("overhead of CUPTI and the driver"), wait_) {}
+    : sink_(sink), process_(process), overhead_(sink, host_track("overhead of CUPTI and the driver"), wait_) {
+  count_memory();
+}
 
 void CuptiTrace::take(const Record& record) {
   std::visit([&](const auto& one) { take_one(one); }, record);
@@ -212,12 +214,20 @@ void CuptiTrace::count_memory() {
   memory_bytes_ = std::max<std::int64_t>(memory_bytes_, bytes);
 }
 
+void CuptiTrace::count_refused() {
+  std::int64_t refused = overhead_.num_refused();
+  for (const auto& [place, stream] : streams_) refused += stream.rows.num_refused();
+  for (const auto& [name, rows] : threads_) refused += rows.num_refused();
+  num_refused_ = refused;
+}
+
 void CuptiTrace::settle(std::int64_t ended_by_ns, bool all) {
   count_memory();
   const auto completes = [&](RingRecord& work) { complete(work); };
   for (auto& [place, stream] : streams_) settle(stream, ended_by_ns, all);
   for (auto& [name, rows] : threads_) rows.settle(ended_by_ns, completes);
   overhead_.settle(ended_by_ns, completes);
+  count_refused();
   num_host_rows_ = 0;
   for (const auto& [name, rows] : threads_) num_host_rows_ += std::max<std::size_t>(rows.num_rows(), 1);
 }

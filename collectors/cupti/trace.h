@@ -38,6 +38,8 @@ class CuptiTrace {
   std::int64_t memory_bytes() const { return memory_bytes_; }
   // Records that make no event: numbers of ops, calls that are not among kApiCalls, and one end of each range.
   std::int64_t num_parts() const { return num_parts_; }
+  // Events for which rings of tracks had no room: their ledgers count them. Any thread.
+  std::int64_t num_refused() const { return num_refused_; }
 
  private:
   // Of a device stream until an op tells the rank, at most so many are held back.
@@ -68,6 +70,7 @@ class CuptiTrace {
   void settle(Stream& stream, std::int64_t ended_by_ns, bool all);
   void settle(std::int64_t ended_by_ns, bool all);
   void count_memory();
+  void count_refused();
   std::optional<LaunchedOp> op_of(const RingRecord& work) const;
   void complete(RingRecord& work) const;
 
@@ -93,7 +96,7 @@ class CuptiTrace {
   std::map<WorkDetail, WorkDetailId> details_;
   std::int64_t num_parts_ = 0;
   std::size_t num_host_rows_ = 0;  // of threads_
-  std::atomic<std::int64_t> memory_bytes_{0};
+  std::atomic<std::int64_t> memory_bytes_{0}, num_refused_{0};
 };
 
 }  // namespace spscope::cupti

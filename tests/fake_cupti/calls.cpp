@@ -35,7 +35,8 @@ CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpt
 extern "C" {
 
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
-  *version = kVersion;
+  const Lock lock(fake().mutex);
+  *version = fake().settings.version != 0 ? fake().settings.version : kVersion;
   return CUPTI_SUCCESS;
 }
 

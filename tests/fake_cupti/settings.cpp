@@ -34,6 +34,8 @@ Settings read_settings(std::string_view text) {
     } else if (key == "silent") {
       settings.silent = value == "1";
       settings.silent_at_start = value == "start";
+    } else if (key == "version") {
+      settings.version = static_cast<std::uint32_t>(std::stoul(value));
     } else if (key == "kernel_bytes") {
       settings.kernel_bytes = static_cast<std::size_t>(std::stoul(value));
     } else {

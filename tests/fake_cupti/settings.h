@@ -12,8 +12,10 @@
 //   shapes=N          kernels have N different grids; else each has its own
 //   silent=1          it steps over no record, as CUPTI 13.4 where there is no driver
 //   silent=start      likewise until it has asked for a buffer
+//   version=N         what cuptiGetVersion() tells, in place of its own
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,6 +28,7 @@ struct Settings {
   int drop = 0, untimed = 0, damage = 0, shapes = 0, take = 0;
   bool late = false, silent = false, silent_at_start = false;
   std::size_t kernel_bytes = 0;  // 0: those of its version
+  std::uint32_t version = 0;     // 0: its own
 };
 
 // Throws std::runtime_error naming a setting that is not known.

@@ -130,6 +130,7 @@ TEST(TrackRows, WaitsForRoomWhileARingIsRead) {
   settled = true;
   reader.join();
   EXPECT_EQ(sink.ledger(), (LedgerRecord{.sent = 200, .stored = 200}));
+  EXPECT_EQ(rows.num_refused(), 0);
 }
 
 TEST(TrackRows, WithoutAReaderItWaitsOnceAndTheRestIsCounted) {
@@ -140,6 +141,7 @@ TEST(TrackRows, WithoutAReaderItWaitsOnceAndTheRestIsCounted) {
   rows.settle(kAll);
   EXPECT_LT(now_ns() - begin_ns, 10'000'000'000) << "16 waits would take longer";
   EXPECT_EQ(sink.ledger(), (LedgerRecord{.sent = 20, .stored = 4, .dropped = 16}));
+  EXPECT_EQ(rows.num_refused(), 16);
 }
 
 }  // namespace

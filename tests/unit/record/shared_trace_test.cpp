@@ -108,9 +108,9 @@ TEST_F(SharedTraceTest, CollectivesOfNcclComeOver) {
   record.transfer_begin_ns = 201;  // after its end
   ring.push(record);
   while (reader.drain()) kept.take();
-  ASSERT_EQ(kept.tracks[0].records.size(), 1u);
-  EXPECT_EQ(kept.tracks[0].records[0].collective(), (CollectiveEvent{record.span, 100, 150, 200, -1, 4000, 0, 6}));
-  EXPECT_EQ(kept.tracks[0].unreadable, 1);
+  ASSERT_EQ(kept.tracks()[0].records.size(), 1u);
+  EXPECT_EQ(kept.tracks()[0].records[0].collective(), (CollectiveEvent{record.span, 100, 150, 200, -1, 4000, 0, 6}));
+  EXPECT_EQ(kept.tracks()[0].unreadable, 1);
 }
 
 TEST_F(SharedTraceTest, WhatComesAfterTheSealIsLeft) {
@@ -122,9 +122,9 @@ TEST_F(SharedTraceTest, WhatComesAfterTheSealIsLeft) {
   EXPECT_FALSE(reader.is_empty());
   while (reader.drain()) kept.take();
   EXPECT_TRUE(reader.is_empty());
-  ASSERT_EQ(kept.tracks.size(), 1u);
-  EXPECT_EQ(kept.tracks[0].records.size(), 1u);
-  EXPECT_EQ(kept.names, std::vector<std::string>{"before"});
+  ASSERT_EQ(kept.tracks().size(), 1u);
+  EXPECT_EQ(kept.tracks()[0].records.size(), 1u);
+  EXPECT_EQ(kept.names(), std::vector<std::string>{"before"});
   EXPECT_TRUE(notes.empty());
 }
 

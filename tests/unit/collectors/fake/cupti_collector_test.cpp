@@ -229,6 +229,21 @@ TEST_P(CuptiCollects, BuffersThatAreNotDecodedInTimeAreCounted) {
   expect_all_accounted_for(*collector);
 }
 
+TEST_P(CuptiCollects, WhatFindsNoRoomOnItsTrackIsDroppedAndInTheLedgerOnce) {
+  KeptTrace small(8);  // nobody takes records out meanwhile
+  const std::unique_ptr<Collector> collector =
+      cupti::start(small, {}, {.library = fake_.path(), .flush_every = std::chrono::milliseconds(10)});
+  EXPECT_EQ(collector->least_events_of_op(), 0) << "there are ops that launch nothing";
+  fake_.run({.launches = 1}, 1'000);
+  collector->stop();
+  const CollectorCost cost = collector->cost();
+  EXPECT_EQ(cost.records + cost.dropped, fake_.made());
+  EXPECT_GT(cost.dropped, 1'000);
+  EXPECT_EQ(cost.dropped, small.ledger().dropped);
+  EXPECT_THAT(collector->notes(),
+              Contains(testing::AllOf(HasSubstr("full buffer of their row"), HasSubstr("leave a core free"))));
+}
+
 TEST_P(CuptiCollects, ASecondClientIsNamedWithWhatToDo) {
   fake_.reset("other=torch.profiler");
   const std::optional<Error> error = failure_of([&] { start(); });

@@ -52,6 +52,12 @@ class CuptiSession : public testing::TestWithParam<int> {
   SessionOptions options(PoolOptions pool = {.buffer_bytes = 32'768, .num_buffers = 128}) const {
     return {.library = fake_.path(), .pool = pool, .flush_every = std::chrono::milliseconds(10)};
   }
+  // Of a program that is no run of a plan: it may begin before the driver does.
+  SessionOptions options_of_attach() const {
+    SessionOptions attached = options();
+    attached.ids = false;
+    return attached;
+  }
   std::optional<Error> refusal(const char* settings) {
     fake_.reset(settings);
     const std::optional<Error> error = failure_of([&] { Session(options(), [](const Record&) {}); });
@@ -424,38 +430,57 @@ TEST_P(CuptiSession, KernelsOfASizeThatNobodyKnowsAreRefused) {
   EXPECT_THAT(error->hint(), HasSubstr("newer version of spscope"));
 }
 
+TEST_P(CuptiSession, ALibraryThatTellsNoSizesIsRefusedWhereTheDriverIsAtWork) {
+  for (const char* const settings : {"silent=1", "silent=start"}) {
+    const std::optional<Error> error = refusal(settings);
+    ASSERT_TRUE(error) << settings;
+    EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
+    EXPECT_THAT(error->what(), testing::AllOf(HasSubstr("does not step over records"), HasSubstr(fake_.path())));
+    EXPECT_THAT(error->hint(), HasSubstr("nvidia-smi"));
+  }
+}
+
+TEST_P(CuptiSession, ALibraryThatTellsNoSizesLetsTheNextOneTry) {
+  AllFakes fakes;
+  fakes.reset("silent=1");
+  fake_.reset("");
+  SessionOptions any = options();
+  any.library.clear();
+  EXPECT_EQ(Session(any, [](const Record&) {}).library().path, fake_.path());
+}
+
 TEST_P(CuptiSession, ALibraryThatTellsSizesOnlyOnceItHasRecordsIsAskedThen) {
   fake_.reset("silent=start");
   Sink sink;
-  Session session(options(), sink.function());
+  Session session(options_of_attach(), sink.function());
   fake_.run(kAll, 10);
   session.stop();
   expect_all_accounted_for(session, sink);
   EXPECT_EQ(session.ledger().stored(), fake_.made());
-  EXPECT_THAT(session.notes(), testing::IsEmpty());
+  EXPECT_THAT(session.notes(), testing::Each(testing::Not(HasSubstr("does not step over"))));
 }
 
 TEST_P(CuptiSession, WhatALibraryWritesThatTellsNoSizesIsUnreadable) {
   fake_.reset("silent=1");
   Sink sink;
-  Session session(options(), sink.function());
+  Session session(options_of_attach(), sink.function());
   fake_.run(kAll, 10);
   session.stop();
   EXPECT_EQ(sink.records.size(), 0u);
   EXPECT_GT(session.ledger().unreadable(), 0);
   EXPECT_THAT(session.notes(),
-              testing::ElementsAre(testing::AllOf(HasSubstr("does not step over records"), HasSubstr("nvidia-smi"))));
+              testing::Contains(testing::AllOf(HasSubstr("does not step over records"), HasSubstr("nvidia-smi"))));
 }
 
 TEST_P(CuptiSession, KernelsThatTurnOutToBeOfASizeThatNobodyKnowsAreUnreadable) {
   fake_.reset("silent=start kernel_bytes=304");
   Sink sink;
-  Session session(options(), sink.function());
+  Session session(options_of_attach(), sink.function());
   fake_.run({.launches = 1}, 5);
   session.stop();
   expect_all_accounted_for(session, sink);
   EXPECT_EQ(session.ledger().unreadable(), 5);
-  EXPECT_THAT(session.notes(), testing::ElementsAre(HasSubstr("writes kernels as 304 bytes")));
+  EXPECT_THAT(session.notes(), testing::Contains(HasSubstr("writes kernels as 304 bytes")));
 }
 
 TEST_P(CuptiSession, ABufferWithWorkThatHasNotEndedComesWhenItHas) {
@@ -480,16 +505,37 @@ TEST_P(CuptiSession, WorkThatHasNotEndedAtTheStopIsCounted) {
 }
 
 TEST_P(CuptiSession, NvtxThatNobodyPointsToCuptiIsNoted) {
-  SessionOptions without_ids = options();
-  without_ids.ids = false;
+  const auto notes = [](const SessionOptions& started) { return Session(started, [](const Record&) {}).notes(); };
   const auto has_note = testing::Contains(
-      testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"), HasSubstr("set it to the path of " + fake_.path())));
+      testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"), HasSubstr("set it to " + fake_.path() + " for the program")));
   unsetenv("NVTX_INJECTION64_PATH");
-  EXPECT_THAT(Session(without_ids, [](const Record&) {}).notes(), has_note);
-  EXPECT_THAT(Session(options(), [](const Record&) {}).notes(), testing::Not(has_note)) << "of a run of a plan";
+  EXPECT_THAT(notes(options_of_attach()), has_note);
+  EXPECT_THAT(notes(options()), testing::Not(has_note)) << "of a run of a plan";
   setenv("NVTX_INJECTION64_PATH", fake_.path().c_str(), 1);
-  EXPECT_THAT(Session(without_ids, [](const Record&) {}).notes(), testing::Not(has_note));
+  EXPECT_THAT(notes(options_of_attach()), testing::Not(has_note));
   unsetenv("NVTX_INJECTION64_PATH");
+}
+
+TEST_P(CuptiSession, NvtxIsPointedToTheFileOfALibraryThatWasFoundByItsName) {
+  const std::filesystem::path path = fake_.path();
+  SessionOptions named = options_of_attach();
+  named.library = path.filename().string();
+  unsetenv("NVTX_INJECTION64_PATH");
+  const Session session(named, [](const Record&) {});
+  EXPECT_EQ(session.library().path, named.library);
+  EXPECT_THAT(session.notes(), testing::Contains(HasSubstr("set it to " + std::filesystem::canonical(path).string())));
+}
+
+TEST_P(CuptiSession, NvtxIsNotPointedToTheCuptiWithWhichItCrashes) {
+  unsetenv("NVTX_INJECTION64_PATH");
+  fake_.reset("version=130000");
+  EXPECT_THAT(Session(options_of_attach(), [](const Record&) {}).notes(),
+              testing::Contains(testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"),
+                                               HasSubstr("use CUPTI of CUDA 13.0 update 1 or newer"),
+                                               HasSubstr("not to " + fake_.path()))));
+  fake_.reset("version=130001");
+  EXPECT_THAT(Session(options_of_attach(), [](const Record&) {}).notes(),
+              testing::Contains(HasSubstr("set it to " + fake_.path() + " for the program")));
 }
 
 TEST_P(CuptiSession, CallsOfTheRuntimeAreRecordedWhereTheyCanBeChosen) {

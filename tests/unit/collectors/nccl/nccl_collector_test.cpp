@@ -287,6 +287,23 @@ TEST_P(NcclVersions, WhatFindsNoPlaceIsCounted) {
   nccl_.finalize(context);
 }
 
+TEST_P(NcclVersions, WhatARingHasNoRoomForIsDroppedAndNoRecord) {
+  collector_.reset();
+  KeptTrace small(4);  // nobody takes records out meanwhile
+  collector_ = start_nccl(small, {.process = "trainer"});
+  void* const context = nccl_.init(kHash, "tp", 2, 0);
+  for (std::uint64_t i = 0; i < 20; ++i)
+    nccl_.stop_channel(nccl_.start_channel(context, enqueue(context, {.sequence = i, .channels = 1}), 0, 1'000), 2'000);
+  collector_->stop();
+  const LedgerRecord ledger = small.ledger();
+  const CollectorCost cost = collector_->cost();
+  EXPECT_EQ(small.ledger(kTrack).dropped, 16);
+  EXPECT_EQ(cost.records, ledger.stored);
+  EXPECT_EQ(cost.dropped, ledger.dropped);
+  nccl_.finalize(context);
+  collector_.reset();
+}
+
 TEST_P(NcclVersions, TheRingOfADeviceIsReadBeforeItIsWrittenOver) {
   void* const context = nccl_.init(kHash, "tp", 2, 0);
   int written_over = 0;
