@@ -49,28 +49,26 @@ WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
   ::sigemptyset(&taken);
   ::sigaddset(&taken, SIGCHLD);
   for (const int signal : kPassedOn) ::sigaddset(&taken, signal);
-  ::pthread_sigmask(SIG_BLOCK, &taken, &before_);
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &taken, &before);
   signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
   const std::vector<std::string> environment = environment_with(variables);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  ::posix_spawnattr_setsigmask(&attributes, &before_);
+  ::posix_spawnattr_setsigmask(&attributes, &before);
   const int error = signals_ < 0 ? errno
                                  : ::posix_spawnp(&pid_, command.front().c_str(), nullptr, &attributes,
                                                   pointers_to(command).data(), pointers_to(environment).data());
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return;
   if (signals_ >= 0) ::close(signals_);
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   throw Error(ErrorCode::kLaunch, fmt::format("cannot start \"{}\": {}", command.front(), std::strerror(error)),
               "give a program that is on the $PATH or its path, after --");
 }
 
-WatchedProgram::~WatchedProgram() {
-  ::close(signals_);
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
+WatchedProgram::~WatchedProgram() { ::close(signals_); }
 
 void WatchedProgram::answer_signals() {
   signalfd_siginfo info;

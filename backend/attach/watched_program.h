@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <csignal>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,8 +14,9 @@ namespace spscope {
 
 class WatchedProgram {
  public:
-  // Starts it, with these variables in its environment. From now on this thread, and those that it starts, take no
-  // signal but by answer_signals(). Throws Error(kLaunch).
+  // Starts it, with these variables in its environment. From now on this thread, and those that it starts, take signals
+  // only by answer_signals(), and none at all once this is gone: a second Ctrl+C would end the writing of the file.
+  // Throws Error(kLaunch).
   WatchedProgram(const std::vector<std::string>& command,
                  const std::vector<std::pair<std::string, std::string>>& variables);
   ~WatchedProgram();
@@ -33,7 +33,6 @@ class WatchedProgram {
  private:
   pid_t pid_ = -1;
   int signals_ = -1;
-  sigset_t before_ = {};
   std::optional<int> end_;
 };
 
