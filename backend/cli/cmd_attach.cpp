@@ -42,8 +42,8 @@ void explain_nothing(const std::function<void(const std::string&)>& note) {
       "no process of the program started CUDA with the injection library, so nothing was collected and no file was "
       "made");
   note(
-      "  a program on GPUs loads it by CUDA_INJECTION64_PATH: see that nothing between attach and the program clears "
-      "its environment (sudo, containers, srun --export=NONE), and that it runs on this host");
+      "  if the program uses CUDA, see that nothing between attach and it clears CUDA_INJECTION64_PATH, by which the "
+      "library is loaded (sudo, containers, srun --export=NONE), and that it runs on this host");
 }
 
 // What was collected becomes OUT. An error is told, and changes nothing of how the program ended.

@@ -39,7 +39,7 @@ CollectingNote collection_of(const std::string& file) {
                 "name the file that a run was given with -o");
   if (std::filesystem::exists(file, ignored))
     throw Error(ErrorCode::kStoreOpen, fmt::format("no run is writing \"{}\": it is finished", file),
-                "spscope compare shows what it holds");
+                "spscope report shows what it holds");
   throw Error(ErrorCode::kStoreOpen, fmt::format("no run is writing \"{}\"", file),
               "name the file that a run was given with -o, its .collecting file, or its folder in run.scratch");
 }

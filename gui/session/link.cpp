@@ -111,8 +111,8 @@ std::optional<Error> set_part(Link& link, std::string_view key, std::string_view
       link.scope.counters.push_back(*group);
     }
     std::ranges::sort(link.scope.counters);
-    const auto twice = std::ranges::unique(link.scope.counters);
-    link.scope.counters.erase(twice.begin(), twice.end());
+    std::vector<int>& counters = link.scope.counters;  // clang 14 cannot read ranges::unique
+    counters.erase(std::unique(counters.begin(), counters.end()), counters.end());
   } else if (key == "tile") {
     const std::vector<std::string_view> parts = split(value, ',');
     const auto q = whole_number(parts.front());

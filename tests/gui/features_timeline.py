@@ -180,7 +180,7 @@ def collectors_have_rows(world):
     window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("drawn") == "events" and not s["busy"], "events")
     band = window.view["bands"][0]
     assert [c["label"] for c in band["counters"]] == [f"rank {r}, GPU {r} counters" for r in range(2)], band["counters"]
-    marks = [i for i in window.items if i["kind"] == "mark" and i["text"] in ("AllReduce RING SIMPLE", "Send", "Recv") or i["text"].endswith(" more")]
+    marks = [i for i in window.items if i["kind"] == "mark" and (i["text"] in ("AllReduce RING SIMPLE", "Send", "Recv") or i["text"].endswith(" more"))]
     several = [i for i in marks if i["text"].endswith(" more")]
     assert len({round(i["rect"][1]) for i in marks}) == 8, marks  # four rows of each communicator
     assert several and all(i["text"] == "+4 more" for i in several), several  # of 7, three have rows
