@@ -41,7 +41,11 @@ bus_id_of_gpu(int ordinal) {
 }
 
 // Of CUDA that it is for, 12080 is 12.8; 0: there is none.
-inline int cuda_driver_version() {
+#ifdef __clang__
+[[clang::no_sanitize("function")]]  // results are an enum of CUDA's
+#endif
+inline int
+cuda_driver_version() {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   void* const call = driver == nullptr ? nullptr : dlsym(driver, "cuDriverGetVersion");
   int version = 0;
