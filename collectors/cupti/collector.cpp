@@ -108,8 +108,10 @@ std::vector<std::string> CuptiCollector::notes() const {
   missing(trace_.num_refused(),
           "nobody took them out of the full buffer of their row; leave a core free for what writes the file");
   if (ledger.pool.refused > 0)
-    notes.push_back(fmt::format("CUPTI asked for {} buffers more than it may have; it counts what it drops for them",
-                                ledger.pool.refused));
+    notes.push_back(
+        fmt::format("CUPTI asked for {} buffers more than it may have, and counts what it drops for them; leave a core "
+                    "free for the thread that decodes records",
+                    ledger.pool.refused));
   if (!stopped_) return notes;
   // Nobody is told when another client takes the buffers, but the buffers that were out then never come back.
   constexpr std::string_view kTakenOver =

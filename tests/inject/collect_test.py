@@ -110,7 +110,7 @@ class Cupti(CollectTest):
                 ("drop=7", "records are missing: CUPTI had no buffer", "a core left free"),
                 ("untimed=5", "records are missing: CUPTI gave them no times", "leave memory of the GPU free"),
                 ("damage=1", "they have a form that this version", "use a newer one"),
-                ("take=320", "buffers more than it may have", "")):
+                ("take=320", "buffers more than it may have", "free for the thread that decodes")):
             with self.subTest(settings=settings):
                 self.report.unlink(missing_ok=True)
                 self.out.unlink(missing_ok=True)
