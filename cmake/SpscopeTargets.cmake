@@ -1,6 +1,6 @@
 # spscope_precompile(TARGET): the target reads the headers of the libraries that most files include from one precompiled
 #   header. Headers of the project are not in it, so that an edit rebuilds no more than without it. Nothing may rely on
-#   it: the builds with ccache and the preset `tsan` do without, and each header must compile alone (tests/lint).
+#   it: the builds with ccache do without, and each header must compile alone (tests/lint).
 set(SPSCOPE_PCH_HEADERS <algorithm> <array> <chrono> <cstdint> <filesystem> <functional> <map> <memory> <mutex> <optional>
     <ostream> <span> <sstream> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h>)
 function(spscope_precompile target)
@@ -18,6 +18,14 @@ endfunction()
 #   -O1, which takes a quarter less time than -O3. Not for code that loops over events, tiles, ops or ranks.
 function(spscope_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# spscope_unite(TARGET): one translation unit of all sources, where SPSCOPE_UNITY asks for it. Sources with compile flags of
+#   their own stay apart.
+function(spscope_unite target)
+  if(SPSCOPE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
 endfunction()
 
 # spscope_portable(TARGET [WITH_MPI]): the program can be moved to another machine with its libraries: it looks for them in
@@ -48,6 +56,7 @@ function(spscope_library name)
     if(NOT arg_NO_PCH)
       spscope_precompile(spscope_${name})
     endif()
+    spscope_unite(spscope_${name})
   else()
     add_library(spscope_${name} INTERFACE)
     target_link_libraries(spscope_${name} INTERFACE spscope_flags ${arg_DEPS} ${arg_PRIVATE_DEPS})

@@ -6,12 +6,11 @@
 
 #include "backend/analysis/op_terms.h"
 #include "backend/analysis/partners.h"
+#include "backend/base/ids.h"
 #include "backend/schedule/cost.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::vector<OpId> ops_before_on_lane(const Plan& plan) {
   std::vector<OpId> before(plan.ops.size(), kNone), last(at(plan.ranks) * at(plan.lanes), kNone);

@@ -15,13 +15,12 @@
 #include "backend/analysis/run_figures.h"
 #include "backend/analysis/run_models.h"
 #include "backend/analysis/slowest_pass.h"
+#include "backend/base/ids.h"
 #include "backend/base/number_text.h"
 #include "backend/store/timeline_events.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 using Place = std::pair<int, int>;  // layer, denoise step
 

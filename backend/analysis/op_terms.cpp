@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/base/ids.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
 
 namespace spscope {
-namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 void add_compute_terms(const Plan& plan, const Op& op, std::int64_t ns, const TimeModels& models, TimeTerms& terms) {
   const PostKind kind = plan.kind_of(op);
   if (models.cost) {

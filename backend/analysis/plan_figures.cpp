@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/base/ids.h"
 #include "backend/schedule/imbalance.h"
 
 namespace spscope {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The reported name of a tensor's traffic: moves that only spread load are `exchange`, for every tensor.
 const char* traffic_name(const Post& post, Tensor tensor) {

@@ -5,11 +5,11 @@
 #include <map>
 
 #include "backend/analysis/plan_figures.h"
+#include "backend/base/ids.h"
 
 namespace spscope {
 namespace {
 
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr double kRounding = 1e-9;
 
 // Forward passes of guidance are numbered by Value::layer, after the attentions of a layer.

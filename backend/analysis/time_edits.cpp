@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "backend/analysis/intervals.h"
+#include "backend/base/ids.h"
 #include "backend/config/scaled_cluster.h"
 #include "backend/schedule/schedule.h"
 
@@ -17,8 +18,6 @@ namespace {
 // By TimeEditKind.
 constexpr std::array<std::string_view, 6> kEditKeys = {"none",         "evenly_spread", "rank_as_mean",
                                                        "faster_links", "faster_nics",   "no_latency"};
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 bool between_ranks(const Plan& plan, const Op& op) {
   return std::ranges::any_of(plan.messages_of(op),

@@ -9,13 +9,12 @@
 
 #include "backend/analysis/intervals.h"
 #include "backend/analysis/op_terms.h"
+#include "backend/base/ids.h"
 #include "backend/schedule/cost.h"
 #include "backend/store/timeline_events.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The operations of one rank, in the order in which they take time.
 struct RankOps {

@@ -9,18 +9,18 @@ namespace spscope {
 
 namespace {
 
-struct Unit {
+struct TimeUnit {
   std::string_view name;
   int digits;  // a unit is 10^digits ns
 };
 // "ns" ends in "s", which therefore comes last.
-constexpr std::array<Unit, 4> kUnits = {{{"ns", 0}, {"us", 3}, {"ms", 6}, {"s", 9}}};
+constexpr std::array<TimeUnit, 4> kUnits = {{{"ns", 0}, {"us", 3}, {"ms", 6}, {"s", 9}}};
 
 std::string time_text(std::int64_t ns) {
-  Unit unit = kUnits[0];
+  TimeUnit unit = kUnits[0];
   const std::uint64_t size = ns < 0 ? 0 - static_cast<std::uint64_t>(ns) : static_cast<std::uint64_t>(ns);
   std::uint64_t scale = 1;
-  for (const Unit& wider : kUnits) {
+  for (const TimeUnit& wider : kUnits) {
     std::uint64_t of_unit = 1;
     for (int i = 0; i < wider.digits; ++i) of_unit *= 10;
     if (size < of_unit) break;
@@ -46,7 +46,7 @@ bool push(std::int64_t& number, int digit) {
 
 std::optional<std::int64_t> parse_time_ns(std::string_view text) {
   int digits = 0;
-  for (const Unit& unit : kUnits)
+  for (const TimeUnit& unit : kUnits)
     if (text.ends_with(unit.name)) {
       digits = unit.digits;
       text.remove_suffix(unit.name.size());

@@ -17,17 +17,13 @@
 namespace spscope {
 namespace {
 
-constexpr ClusterFieldRow kFields[] = {
+constexpr ClusterFieldRow kClusterFields[] = {
 #define NUMBER(section, key, min, max, required, help)                     \
   {#section, #key, #section "." #key, [](ClusterPreset& c) -> double& { return c.section.key; }, \
    min,      max,  required,          help},
 #include "backend/config/cluster_fields.def"
 #undef NUMBER
 };
-
-// After this many problems no more spelling help is computed: the file is probably not a cluster file.
-constexpr std::size_t kMaxHints = 100;
-constexpr std::size_t kLongestKey = 80;
 
 constexpr std::string_view kProvenances[] = {"assumed", "modelled", "measured", "fitted"};
 constexpr std::string_view kOrigins[] = {"assumed", "fitted", "measured"};
@@ -52,7 +48,7 @@ class ClusterReader {
     if (name == "outside.provenance") return choice(entry, kProvenances, "provenance", preset_.outside.provenance);
     if (name == "network.provenance") return choice(entry, kProvenances, "provenance", preset_.network.provenance);
     if (name == "cost.provenance") return choice(entry, kProvenances, "provenance", preset_.cost.provenance);
-    for (const ClusterFieldRow& row : kFields) {
+    for (const ClusterFieldRow& row : kClusterFields) {
       if (name == std::string(row.name) + ".value") return number(entry, row, row.ref(preset_));
       if (name == std::string(row.name) + ".source") return text(entry, preset_.sources[std::string(row.name)]);
       if (name == std::string(row.name) + ".from")
@@ -67,7 +63,7 @@ class ClusterReader {
     }
     const auto* empty = std::get_if<NotAValue>(&entry.value);
     if (empty != nullptr && empty->what == kEmptySection &&
-        std::ranges::find(kFields, name, &ClusterFieldRow::section) != std::end(kFields))
+        std::ranges::find(kClusterFields, name, &ClusterFieldRow::section) != std::end(kClusterFields))
       return;
     unknown(entry, name);
   }
@@ -77,7 +73,7 @@ class ClusterReader {
     preset_.layered = !preset_.gpu.empty() && !begun_section("cost");
     need("network.provenance", kWriteProvenance, file);
     if (!preset_.layered) need("cost.provenance", kWriteProvenance, file);
-    for (const ClusterFieldRow& row : kFields) {
+    for (const ClusterFieldRow& row : kClusterFields) {
       const std::string name(row.name);
       const bool given = seen_.contains(name + ".value");
       const std::string form = fmt::format("write {} = {{ value = ..., source = \"where it is from\" }} in [{}]: {}",
@@ -211,8 +207,8 @@ class ClusterReader {
                                            "network.provenance",
                                            "cost.provenance",
                                            "outside.provenance"};
-    for (const ClusterFieldRow& row : kFields) names.push_back(row.name);
-    const bool help = problems_.size() < kMaxHints && name.size() <= kLongestKey;
+    for (const ClusterFieldRow& row : kClusterFields) names.push_back(row.name);
+    const bool help = helps_spelling(problems_.size(), name);
     const std::string near = help ? nearest_name(name, names) : "";
     problems_.push_back({ErrorCode::kConfigUnknownKey, shown(name), "a cluster file has no such key",
                          near.empty() ? "" : fmt::format("did you mean \"{}\"?", near), entry.key_place});
@@ -264,10 +260,10 @@ std::optional<NumberOrigin> find_number_origin(std::string_view name) {
   return static_cast<NumberOrigin>(found - std::begin(kOrigins));
 }
 
-std::span<const ClusterFieldRow> cluster_fields() { return kFields; }
+std::span<const ClusterFieldRow> cluster_fields() { return kClusterFields; }
 
 ClusterPreset at_range_end(ClusterPreset preset, RangeEnd end) {
-  for (const ClusterFieldRow& row : kFields) {
+  for (const ClusterFieldRow& row : kClusterFields) {
     const auto range = preset.ranges.find(std::string(row.name));
     if (range == preset.ranges.end()) continue;
     const bool is_rate = row.key.ends_with("gbps") || row.key.ends_with("tflops");
@@ -318,7 +314,7 @@ std::string cluster_toml(const ClusterPreset& preset) {
     return preset.layered && !row.section.starts_with("network") && !preset.own_device.contains(std::string(row.name));
   };
   std::string_view section;
-  for (const ClusterFieldRow& row : kFields) {
+  for (const ClusterFieldRow& row : kClusterFields) {
     const auto source = preset.sources.find(std::string(row.name));
     if ((!row.required && source == preset.sources.end()) || is_of_layers(row)) continue;
     if (row.section != section) {

@@ -14,10 +14,6 @@
 namespace spscope {
 namespace {
 
-// After this many problems no more spelling help is computed: the file is probably not a config.
-constexpr std::size_t kMaxHints = 100;
-constexpr std::size_t kLongestKey = 80;
-
 void fault(ReadConfig& read, std::string_view field, Problem problem) {
   read.faulty.insert(std::string(field));
   read.problems.push_back(std::move(problem));
@@ -27,7 +23,7 @@ void unknown_key(ReadConfig& read, const TomlEntry& entry) {
   const std::string name = entry.name();
   std::vector<std::string_view> known;
   for (const FieldRow& row : config_fields()) known.push_back(row.name);
-  const bool help = read.problems.size() < kMaxHints && name.size() <= kLongestKey;
+  const bool help = helps_spelling(read.problems.size(), name);
   // "density" alone is a key without its section.
   std::vector<std::string_view> whole;
   for (const FieldRow& row : config_fields())

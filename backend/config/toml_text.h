@@ -30,6 +30,9 @@ struct TomlEntry {
   std::string name() const;
 };
 
+// Whether an unknown key deserves spelling help: after a hundred problems the file is probably another one.
+inline bool helps_spelling(std::size_t problems, std::string_view key) { return problems < 100 && key.size() <= 80; }
+
 inline constexpr std::size_t kMaxTomlBytes = 1 << 20;
 // Nested brackets, and dots of keys in one line. Config files need 2 and 3.
 inline constexpr int kMaxTomlNesting = 16;

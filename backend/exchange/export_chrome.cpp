@@ -33,7 +33,7 @@ namespace spscope {
 namespace {
 
 constexpr std::string_view kHead = "{\"otherData\":{\"generator\":\"spscope export --format chrome\"";
-constexpr std::size_t kBufferBytes = 1 << 20, kMaxArrows = 8;
+constexpr std::size_t kTraceBufferBytes = 1 << 20, kMaxArrows = 8;
 
 std::string json_text(std::string_view text) { return Json(text).dump(); }
 
@@ -150,7 +150,7 @@ class ChromeWriter {
   void begin_line() {
     if (has_lines_) text_ += ",\n";
     has_lines_ = true;
-    if (text_.size() < kBufferBytes) return;
+    if (text_.size() < kTraceBufferBytes) return;
     file_.write(text_);
     text_.clear();
   }

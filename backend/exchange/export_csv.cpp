@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 // The file that marks a folder as an export. It is written last.
 constexpr const char* kMark = "spscope-export.txt";
 constexpr std::string_view kMarkText = "Tables of a stored run, written by spscope export --format csv.\n";
-constexpr std::size_t kBufferBytes = 1 << 20;
+constexpr std::size_t kTableBufferBytes = 1 << 20;
 
 void append_field(std::string& line, const AnyValue& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) line += fmt::format_int(*number).str();
@@ -53,7 +53,7 @@ std::int64_t write_table(Database& db, const std::string& sql, const std::string
       append_field(text, any_value(rows, i));
     }
     text += "\r\n";
-    if (text.size() < kBufferBytes) continue;
+    if (text.size() < kTableBufferBytes) continue;
     file.write(text);
     text.clear();
   }

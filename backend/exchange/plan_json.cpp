@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "backend/base/ids.h"
 #include "backend/base/json.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
@@ -13,8 +14,6 @@ namespace {
 
 constexpr int kSchemaVersionOfOps = 1;
 constexpr const char* kAxisNames[kNumAxes] = {"heads", "hidden", "ffn", "stat"};
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 Json id_or_null(std::int32_t id) { return id == kNone ? Json(nullptr) : Json(id); }
 

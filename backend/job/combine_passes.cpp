@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 #include "backend/base/median.h"
 #include "backend/config/environment.h"
 #include "backend/strategies/combine_guidance.h"
@@ -17,8 +18,6 @@ namespace {
 
 // The largest normalised error of a token's prediction that passes: fp32 rounds some ten times, bf16 once more.
 constexpr double kToleranceFp32 = 1e-10, kToleranceBf16 = 5e-5;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Shape of predictions beside each other.
 struct Shape {

@@ -13,11 +13,11 @@
 namespace spscope {
 namespace {
 
-struct TypeRow {
+struct NpyType {
   std::string_view descr;
   ElementType type;
 };
-constexpr TypeRow kTypes[] = {{"|b1", ElementType::kBool}, {"|u1", ElementType::kU8},  {"|i1", ElementType::kI8},
+constexpr NpyType kNpyTypes[] = {{"|b1", ElementType::kBool}, {"|u1", ElementType::kU8},  {"|i1", ElementType::kI8},
                               {"<u2", ElementType::kU16},  {"<i2", ElementType::kI16}, {"<u4", ElementType::kU32},
                               {"<i4", ElementType::kI32},  {"<u8", ElementType::kU64}, {"<i8", ElementType::kI64},
                               {"<f2", ElementType::kF16},  {"<f4", ElementType::kF32}, {"<f8", ElementType::kF64}};
@@ -101,8 +101,8 @@ ElementType type_of(const std::string& descr, const std::string& place) {
     throw Error(ErrorCode::kMaskDtype, fmt::format("{} has {} (\"{}\")", place, what, descr), std::move(hint));
   };
   const auto row =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) { return r.descr == descr; });
-  if (row != std::end(kTypes)) return row->type;
+      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& r) { return r.descr == descr; });
+  if (row != std::end(kNpyTypes)) return row->type;
   if (descr.find('O') != std::string::npos) {
     refuse("an object type", "objects are never unpickled: save numbers with astype(np.uint8) or astype(np.float32)");
   }
@@ -150,8 +150,8 @@ NpyHeader parse_npy_dictionary(std::string_view text, const std::string& place) 
 }
 
 std::string npy_preamble(ElementType type, std::span<const std::int64_t> shape) {
-  const auto row = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) { return r.type == type; });
-  SPSCOPE_CHECK(row != std::end(kTypes));
+  const auto row = std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& r) { return r.type == type; });
+  SPSCOPE_CHECK(row != std::end(kNpyTypes));
   std::string tuple;
   for (std::int64_t extent : shape) tuple += fmt::format("{},", extent);
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", row->descr, tuple);

@@ -6,14 +6,9 @@
 
 #include "backend/base/check.h"
 #include "backend/base/error.h"
+#include "backend/base/ids.h"
 
 namespace spscope {
-namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 PlanBuilder::PlanBuilder(const Request& request) : request_(request) {
   plan_.ranks = request.ranks;
   plan_.batch = request.batch;

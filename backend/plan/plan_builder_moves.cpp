@@ -5,12 +5,11 @@
 
 #include "backend/base/check.h"
 #include "backend/base/error.h"
+#include "backend/base/ids.h"
 #include "backend/plan/plan_builder.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::uint64_t box_hash(const Box& box) {
   return hash_mix(hash_mix(static_cast<std::uint64_t>(box.columns), static_cast<std::uint64_t>(box.outer)),

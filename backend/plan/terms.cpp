@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "backend/base/flat_map.h"
+#include "backend/base/ids.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // First words of the hashed text, so that terms of different making never share a form.
 enum class TermKind : std::uint64_t { kGiven = 1, kLocal = 2, kAttention = 3, kStreams = 4 };

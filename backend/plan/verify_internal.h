@@ -6,12 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "backend/base/ids.h"
 #include "backend/plan/plan_access.h"
 #include "backend/plan/verify.h"
 
 namespace spscope::verifying {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 class Findings {
  public:

@@ -1,12 +1,8 @@
 #include "backend/schedule/buffers.h"
 
+#include "backend/base/ids.h"
+
 namespace spscope {
-namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 BufferTable::BufferTable(const Plan& plan)
     : ranks_(plan.ranks), num_values_(static_cast<std::int32_t>(plan.values.size())) {
   index_.assign((plan.values.size() + plan.accumulators.size()) * at(ranks_), kNone);

@@ -5,13 +5,12 @@
 #include <cmath>
 #include <optional>
 
+#include "backend/base/ids.h"
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 int head_dim(const Plan& plan) { return plan.tensor_width[static_cast<int>(Tensor::kQ)]; }
 

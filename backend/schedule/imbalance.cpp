@@ -7,14 +7,13 @@
 #include <utility>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 #include "backend/plan/plan_access.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Values of queries and keys whose first attend is of a later ring step than 0.
 std::vector<bool> travelling_values(const Plan& plan) {

@@ -5,12 +5,11 @@
 #include <optional>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 #include "backend/schedule/schedule.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 template <typename T>
 std::int32_t size_of(const std::vector<T>& list) {

@@ -5,12 +5,11 @@
 #include <limits>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 #include "backend/schedule/buffers.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int64_t kStart = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

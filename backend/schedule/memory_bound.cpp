@@ -15,13 +15,12 @@
 #include <limits>
 #include <map>
 
+#include "backend/base/ids.h"
 #include "backend/schedule/buffers.h"
 #include "backend/schedule/memory.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int32_t kLate = std::numeric_limits<std::int32_t>::max();
 constexpr PostId kBeforeAll = -1;

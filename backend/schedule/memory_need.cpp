@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "backend/base/dtype.h"
+#include "backend/base/ids.h"
 #include "backend/config/model_size.h"
 #include "backend/schedule/memory.h"
 #include "backend/schedule/staging.h"
@@ -17,8 +18,6 @@ namespace {
 constexpr double kGib = 1024.0 * 1024 * 1024;
 // FSDP gathers a layer while the one before it computes.
 constexpr int kGatheredLayers = 2;
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::int64_t bytes_of_gib(double gib) { return std::llround(gib * kGib); }
 

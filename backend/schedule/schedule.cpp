@@ -9,12 +9,11 @@
 
 #include "backend/base/check.h"
 #include "backend/base/flat_map.h"
+#include "backend/base/ids.h"
 #include "backend/schedule/shared_link.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 enum class EventKind : std::int32_t { kCompute, kBarrier, kPacked, kUnpacked, kServe, kArrived, kLink, kIssue };
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/base/ids.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Whether no element of `whole` lies between two of `part`. REQUIRES: part is within whole.
 bool consecutive(SetTable& sets, SetId part, SetId whole) {

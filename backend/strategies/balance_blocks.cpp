@@ -4,10 +4,10 @@
 #include <numeric>
 #include <utility>
 
+#include "backend/base/ids.h"
+
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Group of each index.
 std::vector<std::int32_t> owners(const IndexGroups& groups) {

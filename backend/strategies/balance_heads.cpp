@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/base/ids.h"
+
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 void sort_each(IndexGroups& groups) {
   for (auto& group : groups) std::ranges::sort(group);

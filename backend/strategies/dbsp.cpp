@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/base/ids.h"
 #include "backend/strategies/balance_blocks.h"
 #include "backend/strategies/balance_heads.h"
 #include "backend/strategies/dbsp_predictor.h"
@@ -17,8 +18,6 @@
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Active area of each block, cut as the decision cuts them, from the tokens that meet each token of a coarse block. The
 // known mask has the blocks of the executed one: masks of a layer differ in bits only.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/base/ids.h"
 #include "backend/schedule/network.h"
 #include "backend/strategies/balance_blocks.h"
 #include "backend/strategies/decision_imbalance.h"
@@ -10,8 +11,6 @@
 
 namespace spscope {
 namespace {
-
-constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // A communication phase of one kind of collective: time of each link for its bytes, the t0 of its slowest message, and
 // the most that one rank packs and unpacks.

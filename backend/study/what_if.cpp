@@ -28,7 +28,7 @@ constexpr FactorName kNames[] = {{"link", "rate inside a node", &ClusterFactors:
                                  {"density", "density of the masks, not a factor", nullptr}};
 constexpr double kLeast = 1e-3, kMost = 1e3;
 
-Problem usage(std::string message, std::string hint) {
+Problem bad_what_if(std::string message, std::string hint) {
   return {ErrorCode::kUsage, "", "--what-if: " + std::move(message), std::move(hint), {}};
 }
 
@@ -42,14 +42,14 @@ void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view
     std::vector<std::string_view> names;
     for (const FactorName& n : kNames) names.push_back(n.name);
     const std::string near = nearest_name(name, names);
-    problems.push_back(usage(fmt::format("there is no \"{}\"", name),
+    problems.push_back(bad_what_if(fmt::format("there is no \"{}\"", name),
                              near.empty() ? fmt::format("use NAME=NUMBER of {}", fmt::join(names, ", "))
                                           : fmt::format("did you mean \"{}\"?", near)));
     return;
   }
   const std::string_view text = equals < item.size() ? item.substr(equals + 1) : "";
   if (const auto [first, is_new] = given.try_emplace(name, text); !is_new) {
-    problems.push_back(usage(fmt::format("{} is given twice, as \"{}\" and as \"{}\"", name, first->second, text),
+    problems.push_back(bad_what_if(fmt::format("{} is given twice, as \"{}\" and as \"{}\"", name, first->second, text),
                              fmt::format("give {} once", name)));
     return;
   }
@@ -59,7 +59,7 @@ void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view
   const bool is_density = found->member == nullptr;
   const double least = is_density ? 0 : kLeast, most = is_density ? 1 : kMost;
   if (!is_number || !(value >= least && value <= most) || value == 0) {
-    problems.push_back(usage(fmt::format("\"{}\" is not a number {} of {}", text,
+    problems.push_back(bad_what_if(fmt::format("\"{}\" is not a number {} of {}", text,
                                          is_density ? "above 0 and at most 1" : "from 0.001 to 1000", name),
                              fmt::format("{}: {}, as {}={}", name, found->help, name, is_density ? "0.2" : "0.5")));
     return;

@@ -8,14 +8,9 @@
 #include <numeric>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 
 namespace spscope::cupti {
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 BufferPool::BufferPool(const PoolOptions& options, const RecordSizes& sizes)
     : options_(options),
       sizes_(sizes),

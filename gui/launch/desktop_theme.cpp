@@ -14,7 +14,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMostThemeBytes = 1 << 20;
 constexpr int kLooks = 60, kBetweenLooksMs = 5;  // at the child that answers
 
 std::string_view trimmed(std::string_view text) {
@@ -68,7 +68,7 @@ std::optional<bool> desktop_is_dark(const std::string& folder) {
   if (folder.empty()) return std::nullopt;
   for (const char* name : {"/gtk-4.0/settings.ini", "/gtk-3.0/settings.ini", "/kdeglobals"}) {
     RegularFile file(folder + name);
-    const auto text = file.is_open() ? file.read(kMostBytes) : std::nullopt;
+    const auto text = file.is_open() ? file.read(kMostThemeBytes) : std::nullopt;
     if (!text) continue;
     if (const auto dark = dark_by_settings(*text)) return dark;
   }

@@ -20,11 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "waiting-";
-constexpr std::size_t kMostBytes = 1 << 22;
+constexpr std::size_t kMostQueueBytes = 1 << 22;
 
 std::optional<Json> read(const std::string& path) {
   RegularFile file(path);
-  const auto text = file.is_open() ? file.read(kMostBytes) : std::nullopt;
+  const auto text = file.is_open() ? file.read(kMostQueueBytes) : std::nullopt;
   auto json = text ? Json::parse(*text) : std::nullopt;
   return json && json->is_object() ? json : std::nullopt;
 }

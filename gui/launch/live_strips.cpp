@@ -16,7 +16,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr std::int64_t kLookEveryNs = 200'000'000;
+constexpr std::int64_t kStripsEveryNs = 200'000'000;
 // A look that takes long, as of millions of events, leaves a thread free for most of the time.
 constexpr std::int64_t kRestOfLooks = 3;
 
@@ -126,7 +126,7 @@ void LiveStrips::follow(Workers& workers, const std::string& out, const LiveWind
   if (slot_.loading()) return;
   const std::int64_t now = now_ns();
   if (window == window_ && looked_ns_ != 0 &&
-      now - looked_ns_ < std::max(kLookEveryNs, (1 + kRestOfLooks) * eye_->took_ns))
+      now - looked_ns_ < std::max(kStripsEveryNs, (1 + kRestOfLooks) * eye_->took_ns))
     return;
   window_ = window;
   looked_ns_ = now;

@@ -7,7 +7,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr std::int64_t kLookEveryNs = 500'000'000;
+constexpr std::int64_t kFoldersEveryNs = 500'000'000;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void LiveWatch::follow(Workers& workers, const std::string& out) {
     looked_ns_ = 0;
   }
   const std::int64_t now = now_ns();
-  if (slot_.loading() || (looked_ns_ != 0 && now - looked_ns_ < kLookEveryNs)) return;
+  if (slot_.loading() || (looked_ns_ != 0 && now - looked_ns_ < kFoldersEveryNs)) return;
   looked_ns_ = now;
   slot_.ask(workers, fmt::format("{} {}", out, now),
             [out, eye = eye_](Readers&, const Cancelled&, QueryProgress&) -> WatchedRun {

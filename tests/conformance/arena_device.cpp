@@ -5,13 +5,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "backend/base/ids.h"
+
 namespace spscope::testing {
 namespace {
 
 constexpr std::int64_t kGuardBytes = 64;
 constexpr std::byte kGuard{0xa5}, kNan{0xff};  // all bits set is NaN in bf16 and in fp32
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::vector<std::int32_t> members_of(const SetTable& sets, SetId set) {
   std::vector<std::int32_t> members;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/base/ids.h"
 #include "backend/execute/program/slot_places.h"
 #include "backend/schedule/memory.h"
 #include "backend/strategies/strategy.h"
@@ -13,8 +14,6 @@
 
 namespace spscope {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 void expect_within_bound(const Plan& plan) {
   const MemoryLayout layout(plan);

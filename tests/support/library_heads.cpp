@@ -1,12 +1,12 @@
 // Plans that divide heads: pipelined Ulysses, balanced USP, and keys fetched by head.
 #include <algorithm>
 
+#include "backend/base/ids.h"
 #include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 namespace {
 
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr int kPipelineChunks = 2;
 
 std::vector<std::int64_t> head_areas(const BlockMask& mask) {

@@ -1,10 +1,9 @@
 // Plans of whole layers: sharded weights (Megatron), and a state that switches its cut (DSP).
+#include "backend/base/ids.h"
 #include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 using Total = std::function<ValueId(ValueId)>;
 

@@ -1,10 +1,9 @@
 // Plans in which keys or queries travel round.
+#include "backend/base/ids.h"
 #include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 Placement rows_of(PlanBuilder& b, const std::vector<SetId>& tokens) {
   return b.place([&](int rank) {

@@ -1,11 +1,10 @@
 // Layers of published models beyond plain attention: cross-attention to text (Wan), and blocks in which video and text
 // have weights of their own and attend to each other (MM-DiT).
+#include "backend/base/ids.h"
 #include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 Placement rows_of(PlanBuilder& b, Axis axis, const std::vector<SetId>& tokens) {
   return b.place([&](int rank) {

@@ -1,12 +1,11 @@
 // Torus attention over machines (StreamFusion, arXiv 2601.20273): each machine keeps a share of the heads. Queries of
 // other machines are pulled stage by stage while local keys are attended, then their keys, and finished rows are pushed
 // home while the deferred local rows are computed. Inside a machine: Ulysses over `ulysses` ranks, rings of the others.
+#include "backend/base/ids.h"
 #include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 class Torus {
  public:

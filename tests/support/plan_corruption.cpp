@@ -5,10 +5,10 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "backend/base/ids.h"
+
 namespace spscope::testing {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 std::vector<OpId> ops_of(const EditablePlan& p, PostKind kind, int rank = kNone) {
   std::vector<OpId> ids;

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 
+#include "backend/base/ids.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope::testing {
 namespace {
 
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr int kMaxLanes = 64;
 constexpr int kKept = 1 << 30;  // users of an output: never all ended
 
-void require(bool condition, const char* what) {
-  if (!condition) throw Fault(what);
-}
 bool within(std::int32_t id, std::size_t count) { return id >= 0 && at(id) < count; }
 bool within(IdRange range, std::size_t count) {
   return range.begin >= 0 && range.begin <= range.end && at(range.end) <= count;

@@ -23,6 +23,9 @@ namespace spscope::testing {
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+inline void require(bool condition, const char* what) {
+  if (!condition) throw Fault(what);
+}
 // Throws Fault when a reference of the plan is out of range or an op lacks an operand of its kind.
 void check_references(const Plan& plan, const Request& request);
 

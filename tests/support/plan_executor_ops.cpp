@@ -3,18 +3,14 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/base/ids.h"
 #include "backend/plan/plan_access.h"
 #include "tests/support/plan_executor.h"
 
 namespace spscope::testing {
 namespace {
 
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
-
-void require(bool condition, const char* what) {
-  if (!condition) throw Fault(what);
-}
 
 }  // namespace
 

@@ -1,12 +1,11 @@
 // Blind mutation: one field, drawn at random, takes a value that another thing of the plan has, or nonsense.
 #include <algorithm>
 
+#include "backend/base/ids.h"
 #include "tests/support/plan_corruption.h"
 
 namespace spscope::testing {
 namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 class Mutator {
  public:

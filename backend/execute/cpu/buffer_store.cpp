@@ -6,14 +6,13 @@
 #include <thread>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 #include "backend/execute/lanes/run_control.h"
 
 namespace spscope {
 namespace {
 
 constexpr int kPoison = 0xff;  // all bits set: NaN in bf16 and in fp32
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 

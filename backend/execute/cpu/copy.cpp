@@ -39,12 +39,12 @@ void for_each_piece(const HostMemory& memory, std::span<const CellRun> cells, Vi
 }
 
 // A whole input, [batch][columns][outer][inner][width]; nullptr data: the layer has no such input.
-struct Source {
+struct InputSource {
   const float* data = nullptr;
   std::int64_t columns = 0, width = 1;
 };
 
-Source source_of(Tensor tensor, const Activations& activations, int layer) {
+InputSource source_of(Tensor tensor, const Activations& activations, int layer) {
   if (tensor == Tensor::kX && !activations.x.empty()) {
     const std::int64_t pass = layer / activations.attentions_of_pass;
     return {activations.x.data() + pass * activations.num_channels(), activations.hidden, 1};
@@ -59,7 +59,7 @@ Source source_of(Tensor tensor, const Activations& activations, int layer) {
 }
 
 void fill_from_source(const HostMemory& memory, const SetTable& sets, const Activations& activations,
-                      const Source& source, BufferId id, std::size_t plane) {
+                      const InputSource& source, BufferId id, std::size_t plane) {
   const BufferLayout& layout = memory.layout().buffer(id);
   for (int entry = 0; entry < layout.batch; ++entry) {
     std::int64_t cell = 0;
@@ -188,7 +188,7 @@ void fill_slot(const HostMemory& memory, const Plan& plan, const Activations& ac
     bool seen_stats = false;
     for (std::size_t plane = 0; plane < layout.planes.size(); ++plane) {
       const Tensor tensor = layout.planes[plane].tensor;
-      Source source;
+      InputSource source;
       if (layout.value != kNone)
         source = source_of(tensor, activations, plan.values[static_cast<std::size_t>(layout.value)].layer);
       if (source.data != nullptr) {

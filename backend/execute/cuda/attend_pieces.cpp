@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "backend/base/ids.h"
+
 namespace spscope::cuda {
 namespace {
 
@@ -12,8 +14,6 @@ namespace kc = kernels::cuda;
 
 // Pieces an SM whose order is by length alone: twice those that are resident at once, of which there are up to 4.
 constexpr int kTailOfSm = 8;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // The arrays of one launch.
 class Pieces {

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "backend/base/ids.h"
 #include "kernels/attention.h"
 
 namespace spscope::cuda {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 constexpr const char* kScopeHint = "set run.scope = \"attention\", run.device = \"cpu\" or run.mode = \"simulate\"";
 

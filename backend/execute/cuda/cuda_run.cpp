@@ -5,16 +5,13 @@
 #include <algorithm>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 #include "backend/execute/cpu/copy.h"
 #include "backend/execute/cuda/driver.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope::cuda {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-constexpr unsigned char kPoison = 0xff;  // all bits set: NaN in bf16 and in fp32
 
 template <typename Step>
 void for_rank(int rank, const Step& step) {

@@ -4,6 +4,7 @@
 // another follows the words that streams write, and says what lanes do (follow.h).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -17,6 +18,11 @@
 #include "backend/execute/program/partner_ops.h"
 
 namespace spscope::cuda {
+
+// What memory holds that no op has written: all bits set, NaN in bf16 and in fp32.
+inline constexpr unsigned char kPoison = 0xff;
+// How long a thread that waits for streams sleeps between two looks.
+inline constexpr auto kNap = std::chrono::microseconds(50);
 
 // One rank of this process on its device.
 struct GpuRank {

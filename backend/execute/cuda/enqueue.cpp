@@ -6,15 +6,11 @@
 #include <chrono>
 #include <thread>
 
+#include "backend/base/ids.h"
 #include "backend/execute/cuda/driver.h"
 
 namespace spscope::cuda {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-constexpr unsigned char kPoison = 0xff;  // all bits set: NaN in bf16 and in fp32
-constexpr auto kNap = std::chrono::microseconds(50);
 
 // What is enqueued meanwhile is for an op, as the recorder is told.
 class LaunchOf {

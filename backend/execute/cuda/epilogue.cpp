@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/base/ids.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope::cuda {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Ops of one rank on one accumulator.
 struct Uses {

@@ -5,14 +5,11 @@
 #include <thread>
 
 #include "backend/base/clock.h"
+#include "backend/base/ids.h"
 #include "backend/execute/cuda/enqueue.h"
 
 namespace spscope::cuda {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-constexpr auto kNap = std::chrono::microseconds(50);
 
 // One lane, as if it had a thread: which op it is in, what it waits for.
 class Follower {

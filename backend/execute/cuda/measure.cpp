@@ -1,14 +1,9 @@
 #include "backend/execute/cuda/measure.h"
 
+#include "backend/base/ids.h"
 #include "backend/execute/cuda/rank_steps.h"
 
 namespace spscope::cuda {
-namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 std::vector<std::vector<std::int64_t>> measure(const Plan& plan, const Request& request, const Activations& activations,
                                                const MeasureOptions& options) {
   require_fit(activations, request);

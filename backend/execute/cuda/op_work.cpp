@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/base/check.h"
+#include "backend/base/ids.h"
 #include "backend/execute/cuda/attend_pieces.h"
 #include "backend/plan/plan_access.h"
 
@@ -10,8 +11,6 @@ namespace spscope::cuda {
 namespace {
 
 namespace kc = kernels::cuda;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 template <typename T>
 T* pointer(CUdeviceptr address) {

@@ -2,17 +2,12 @@
 
 #include <cmath>
 
+#include "backend/base/ids.h"
 #include "backend/execute/cpu/copy.h"
 #include "backend/execute/cuda/driver.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope::cuda {
-namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 void RankSteps::list(const Plan& plan, const MemoryLayout& layout, int rank) {
   std::vector<bool> there(layout.slots().size(), false);
   for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {

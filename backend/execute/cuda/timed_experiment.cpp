@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "backend/base/clock.h"
+#include "backend/base/ids.h"
 #include "backend/base/median.h"
 #include "backend/execute/cuda/driver.h"
 
 namespace spscope::cuda {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 double attend_ns(const Plan& plan, const std::vector<std::int64_t>& ns) {
   double sum = 0;

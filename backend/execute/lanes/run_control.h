@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "backend/base/error.h"
+#include "backend/base/ids.h"
 #include "backend/execute/lanes/wait_word.h"
 #include "backend/plan/plan.h"
 #include "backend/record/judge_lanes.h"
@@ -174,7 +175,6 @@ class RunControl {
     int peer = kNoPeer;
     PostId sequence = 0;
   };
-  static std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
   std::size_t index_of(int rank, int lane) const { return at(rank) * at(plan_.lanes) + at(lane); }
   void prepare();
   // An op that is there already costs two loads; the next turn of the lane shows its progress.

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "backend/base/clock.h"
+#include "backend/base/ids.h"
 #include "backend/execute/cpu/copy.h"
 #include "backend/execute/cpu/sum_shares.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope::mpi {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 void add_once(std::vector<int>& ranks, int rank) {
   if (std::ranges::find(ranks, rank) == ranks.end()) ranks.push_back(rank);

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "backend/base/ids.h"
 #include "backend/base/process.h"
 #include "backend/base/result.h"
 #include "backend/execute/agree.h"
@@ -10,8 +11,6 @@
 
 namespace spscope::mpi {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Of the processes on this node what the system says; of others, whether they are heard of.
 SystemView system_view(const MpiWorld& world, std::function<std::string(int)> silence, double patience_seconds) {

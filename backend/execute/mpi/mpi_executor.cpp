@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/base/ids.h"
 #include "backend/execute/cpu/cpu_device.h"
 #include "backend/execute/cpu/mpi_row.h"
 #include "backend/execute/lanes/lane_run.h"
@@ -13,8 +14,6 @@
 namespace spscope {
 namespace mpi {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Of lanes that wait for messages of other nodes, where there are cores enough: until waking up, at 50 us, is little
 // beside the wait.

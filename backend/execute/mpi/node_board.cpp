@@ -6,13 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "backend/base/ids.h"
 #include "backend/base/result.h"
 #include "backend/execute/agree.h"
 
 namespace spscope::mpi {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::size_t kLineBytes = 64, kPageBytes = 4096;
 

@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
+#include "backend/base/ids.h"
+
 namespace spscope::mpi {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 template <typename T>
 void append(std::vector<std::byte>& bytes, const std::vector<T>& values) {

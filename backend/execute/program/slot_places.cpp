@@ -5,13 +5,12 @@
 #include <map>
 #include <numeric>
 
+#include "backend/base/ids.h"
 #include "backend/base/rng.h"
 #include "backend/plan/plan_access.h"
 
 namespace spscope {
 namespace {
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 constexpr std::int32_t kForever = 1 << 30;  // a position that no lane reaches
 

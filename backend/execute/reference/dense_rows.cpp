@@ -12,7 +12,7 @@
 namespace spscope {
 namespace {
 
-constexpr double kEpsilon = 1e-6, kTheta = 10000;
+constexpr double kEpsilon = 1e-6, kReferenceTheta = 10000;
 // Rows and columns of the weight that stay in the cache while all tokens pass.
 constexpr std::int64_t kPanelRows = 64, kPanelColumns = 256;
 
@@ -85,7 +85,7 @@ namespace {
 double angle_of(const Request& request, RotaryForm form, GridToken token, int pair) {
   const int even = request.head_dim - request.head_dim % 2;
   const auto turn = [&](int position, int first_channel, int channels) {
-    return position * std::pow(kTheta, -(2.0 * pair - first_channel) / channels);
+    return position * std::pow(kReferenceTheta, -(2.0 * pair - first_channel) / channels);
   };
   if (form == RotaryForm::kFrames) return turn(token.outer, 0, even);
   const int video = token.inner - (request.text_first ? request.text_tokens : 0);

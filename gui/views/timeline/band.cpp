@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/base/ids.h"
 #include "backend/store/timeline_events.h"
 
 namespace spscope::gui {
-namespace {
-
-constexpr std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
-
 std::int64_t Band::path_ns(PathShare share) const {
   std::int64_t sum = 0;
   for (const PathStep& step : path.steps)

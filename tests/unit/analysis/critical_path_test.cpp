@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/base/ids.h"
 #include "backend/schedule/schedule.h"
 #include "tests/unit/analysis/two_ranks.h"
 #include "tests/unit/schedule/schedule_cases.h"
@@ -12,8 +13,6 @@ namespace spscope {
 namespace {
 
 using testing::two_rank_request, testing::two_rank_ring, testing::two_rank_times;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // The graph of a timeline by the rules of schedule.h, found by looking at all pairs of ops.
 struct Graph {

@@ -12,6 +12,7 @@
 #include "backend/analysis/plan_figures.h"
 #include "backend/analysis/rank_times.h"
 #include "backend/analysis/tile_owners.h"
+#include "backend/base/ids.h"
 #include "backend/store/records.h"
 #include "tests/support/random_run.h"
 
@@ -20,8 +21,6 @@ namespace {
 
 using testing::random_run, testing::RandomRun;
 constexpr std::uint64_t kRuns = 1'000;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool has(const Plan& plan, SetId set, std::int32_t token) {
   return std::ranges::any_of(plan.sets->spans(set), [&](const Span& s) { return s.begin <= token && token < s.end; });

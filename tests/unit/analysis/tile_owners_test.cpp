@@ -7,12 +7,11 @@
 #include <set>
 
 #include "backend/analysis/plan_figures.h"
+#include "backend/base/ids.h"
 #include "tests/unit/schedule/schedule_cases.h"
 
 namespace spscope {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 class TilesOfEveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
  protected:

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "backend/base/ids.h"
 #include "backend/base/result.h"
 #include "backend/schedule/schedule.h"
 #include "tests/unit/schedule/schedule_cases.h"
 
 namespace spscope {
 namespace {
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // A cluster with contention of all kinds, and hosts that are sometimes slower than the devices.
 ClusterPreset random_cluster(Rng& rng) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "backend/base/ids.h"
 #include "backend/execute/program/slot_places.h"
 #include "tests/unit/execute/execute_cases.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 using testing::plan_of;
 using testing::small_request;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 SlotPlaces places_of(const Plan& plan, const MemoryLayout& layout) {
   return place_slots(plan, layout,

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <thread>
 
+#include "backend/base/ids.h"
 #include "tests/unit/execute/execute_cases.h"
 
 namespace spscope {
@@ -12,8 +13,6 @@ namespace {
 
 using testing::plan_of;
 using testing::small_request;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Lanes in order, dependencies ended, partners posted before data moves.
 void expect_ordered(const Plan& plan, const Timeline& timeline) {
