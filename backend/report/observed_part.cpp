@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/record/collector_texts.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
 
@@ -54,19 +55,32 @@ Section kernels_section(const Observation& o) {
   return section;
 }
 
-// What collecting itself took, one row a process and collector.
+// What collecting itself took, one row a process and collector, and what is missing.
 Section collectors_section(const Observation& o) {
   Section section{"collectors", "Collectors", {}};
   if (o.collectors.empty()) return section;
   Table table;
   table.columns = {
       text_column("process"), text_column("collector"), {"records"}, {"lost"}, {"own threads"}, {"memory"}};
-  for (const CollectorRecord& c : o.collectors)
-    table.rows.push_back({{text_cell(c.process.empty() ? "all of the host" : c.process), text_cell(c.name),
-                           cell(Hint::kCount, static_cast<double>(c.cost.records)),
-                           cell(Hint::kCount, static_cast<double>(c.cost.dropped)), duration_cell(c.cost.thread_ns),
-                           cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))}});
+  TextsOfProcesses notes;
+  for (const CollectorRecord& c : o.collectors) {
+    Row row{{text_cell(c.process.empty() ? "all of the host" : c.process), text_cell(c.name)}};
+    const bool was_cut_off = c.outcome == CollectorOutcome::kCutOff;
+    const auto count = [&](std::int64_t n, const std::string& at_least) {
+      return was_cut_off ? text_cell(at_least) : cell(Hint::kCount, static_cast<double>(n));
+    };
+    if (c.outcome == CollectorOutcome::kNotStarted)
+      row.cells.push_back(text_cell("did not collect"));
+    else
+      for (Cell figure : {count(c.cost.records, "at least " + count_text(static_cast<double>(c.cost.records))),
+                          count(c.cost.dropped, "unknown"), duration_cell(c.cost.thread_ns),
+                          cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))})
+        row.cells.push_back(std::move(figure));
+    table.rows.push_back(std::move(row));
+    for (const std::string& note : notes_of(c)) notes.add(note, process_text(c));
+  }
   section.blocks.push_back(std::move(table));
+  for (const std::string& line : notes.lines()) section.blocks.push_back(Paragraph{line, Tone::kNote});
   return section;
 }
 

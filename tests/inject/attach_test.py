@@ -5,6 +5,7 @@ Usage: attach_test.py SPSCOPE PROGRAM LIBRARY
 """
 import contextlib
 import fcntl
+import json
 import os
 import re
 import signal
@@ -64,6 +65,56 @@ class AttachTest(Attached):
         self.assertEqual(said.count("a note of the script"), 1, said)
         self.assertEqual(said.count("a note of its end"), 1, said)
 
+    def test_what_processes_have_in_common_is_told_once(self):
+        """Of the first of them at once, of the others together."""
+        said = self.attach("sh", "-c", "for i in 1 2 3 4; do \"$@\" & done; wait", "sh", PROGRAM, "init", "sleep", 100).stderr
+        self.assertRegex(said, r"\(process \d+\): scripted: a note of the script\n")
+        self.assertIn("also of 3 processes: scripted: a note of the script\n", said)
+        self.assertEqual(said.count("a note of the script"), 2, said)
+
+    def test_names_of_processes_are_short(self):
+        """Whole words, without folders."""
+        self.attach(PROGRAM, "init", "print", "word " * 20, "sleep", 100)
+        (track,) = self.rows(TRACKS)
+        self.assertRegex(track["process"], r"^cuda_program init print … \(process \d+\)$")
+
+    def test_counters_that_cannot_be_read_are_stored_with_the_reason(self):
+        self.environment.update(SPSCOPE_FAKE_NVML="fail=nvmlInit_v2:9", LD_LIBRARY_PATH=FAKE_NVML)
+        done = self.attach(PROGRAM, "init", "sleep", 100)
+        (row,) = self.rows("SELECT process, outcome, records, notes FROM collector WHERE name = 'nvml'")
+        self.assertEqual((row["process"], row["outcome"], row["records"]), ("", "2", "0"))
+        self.assertIn("nvmlInit_v2 failed", row["notes"])
+        why = row["notes"].removeprefix("nvml: ")
+        self.assertIn(f"nvml does not collect here: {why}", done.stderr)
+        self.assertIn(f"  nvml: did not collect: {why}", done.stderr)
+        said = subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True, text=True, check=False).stdout
+        self.assertRegex(said, r"collector nvml +did not collect: .*nvmlInit_v2 failed")
+
+    def test_json_is_the_last_line(self):
+        """What the text says, also of a program that was killed, and of one that nothing was collected of."""
+        done = self.attach("--json", PROGRAM, "init", "print", "a line", "sleep", 100, "raise", int(signal.SIGTERM),
+                           code=-signal.SIGTERM)
+        first, last = done.stdout.splitlines()
+        said = json.loads(last)
+        self.assertEqual(first, "a line")
+        self.assertEqual((said["schema_version"], said["file"], said["exit_code"], said["signal"], said["processes"]),
+                         (1, str(self.out), None, "SIGTERM", 1))
+        self.assertEqual((said["events"], said["ranks"]), (self.value("SELECT count(*) FROM event"), []))
+        (scripted,) = [row for row in said["collectors"] if row["name"] == "scripted"]
+        self.assertEqual((scripted["outcome"], scripted["lost"], scripted["rank"]), ("cut off", None, None))
+        self.assertIn("cuda_program init", scripted["process"])
+        self.assertIn("scripted: a note of the script", scripted["notes"])
+        (note,) = [note for note in said["notes"] if note["text"] == "scripted: a note of the script"]
+        self.assertEqual(note["processes"], [scripted["process"]])
+        self.assertIn("scripted: at least 0 records, losses unknown", done.stderr)
+        self.out.unlink()
+        self.environment["RANK"] = "2"
+        said = json.loads(self.attach("--json", PROGRAM, "init", "sleep", 50, "exit", 4, code=4).stdout)
+        self.assertEqual((said["exit_code"], said["signal"], said["ranks"]), (4, None, [2]))
+        self.out.unlink()
+        said = json.loads(self.attach("--json", "sh", "-c", "exit 7", code=7).stdout)
+        self.assertEqual((said["file"], said["exit_code"], said["collectors"]), (None, 7, []))
+
     def test_another_tool_is_named(self):
         self.environment["SPSCOPE_SCRIPT"] = "fail=1"
         done = self.attach(PROGRAM, "init", "print", "goes on")
@@ -117,7 +168,7 @@ class AttachTest(Attached):
         done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
         incidents = self.rows("SELECT rank, kind, message FROM incident")
         self.assertEqual([(i["rank"], i["kind"]) for i in incidents], [("2", "4")])
-        self.assertRegex(incidents[0]["message"], r"init sleep 50 quit 0 \(process \d+\) ended without handing over")
+        self.assertRegex(incidents[0]["message"], r"init sleep 50 quit 0 \(process \d+\): it ended without handing over")
         self.assertIn(incidents[0]["message"], done.stderr)
 
     def test_signals_reach_the_program(self):

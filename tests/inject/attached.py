@@ -33,7 +33,7 @@ class Attached(unittest.TestCase):
 
     def command(self, *words):
         """Flags of attach come before the program."""
-        flags = words[:2] if words[0] == "--acknowledge" else ()
+        flags = words[:2] if words[0] == "--acknowledge" else words[:1] if words[0] == "--json" else ()
         return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
                 *map(str, words[len(flags):])]
 

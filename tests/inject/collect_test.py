@@ -42,8 +42,10 @@ class CollectTest(Attached):
         self.assertEqual(self.rows("SELECT * FROM ledger WHERE sent != stored + dropped + unreadable + lost"), [])
         said = subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True, text=True, check=False).stdout
         self.assertIn("right in all chunks", said)
-        for row in self.rows("SELECT name, process, records FROM collector"):
-            self.assertRegex(said, f"collector {row['name']} .*{row['records']} records")
+        for row in self.rows("SELECT name, process, records, thread_ns, outcome FROM collector"):
+            what = ("nothing to collect" if row["records"] == row["thread_ns"] == "0" else f"{row['records']} records?, ",
+                    f"at least {row['records']} records, ", "did not collect: ")[int(row["outcome"])]
+            self.assertRegex(said, f"collector {row['name']} .*{what}")
             self.assertIn(row["process"], said)
 
     def num_collectives(self):
@@ -151,17 +153,27 @@ class Cupti(CollectTest):
                 self.assertIn(remedy, done.stderr)
                 self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 0)
                 self.assertEqual(self.num_collectives(), 5)
-                self.assertEqual(self.rows("SELECT name FROM collector WHERE name != 'nvml'"), [{"name": "nccl"}])
+                refused, nccl = self.rows("SELECT name, outcome, notes FROM collector WHERE name != 'nvml' ORDER BY 1")
+                self.assertEqual([(row["name"], row["outcome"]) for row in (refused, nccl)], [("cupti", "2"), ("nccl", "0")])
+                self.assertIn(cause, refused["notes"])
+                self.assertIn(remedy, refused["notes"])
+                self.assertIn(f"  cupti: did not collect: {refused['notes'].removeprefix('cupti: ')}\n", done.stderr)
+                self.expect_balance()
 
     def test_kill(self):
         """What was handed over by then is there, and what the collector had taken is known as of then."""
-        self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 300, "sleep", 2500, "raise", int(signal.SIGKILL),
-                    code=-signal.SIGKILL)
-        self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 300)
-        self.expect_balance()
-        cost = self.cost("cupti")
-        self.assertGreater(int(cost["records"]), 900)
-        self.assertIn("the process ended before the collector did", cost["notes"])
+        for sleep, least in ((2500, 900), (400, 0)):  # the second dies before it said what its collectors took
+            with self.subTest(sleep=sleep):
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 300, "sleep", sleep, "raise",
+                                   int(signal.SIGKILL), code=-signal.SIGKILL)
+                self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 300)
+                self.expect_balance()
+                cost = self.cost("cupti")
+                self.assertGreaterEqual(int(cost["records"]), least)
+                self.assertEqual(cost["outcome"], "1")
+                self.assertIn("the process ended before the collector did", cost["notes"])
+                self.assertIn(f"  cupti: at least {cost['records']} records, losses unknown", done.stderr)
 
 
 class Nccl(CollectTest):
@@ -213,7 +225,8 @@ class Nccl(CollectTest):
                           self.rows(f"SELECT sequence {COLLECTIVES} ORDER BY begin_ns")], [0, 1, 2, 0, 1, 2, 3])
 
     def test_driver_without_nccl_has_next_to_no_cost(self):
-        self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 10)
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 10)
+        self.assertIn("  nccl: nothing to collect\n", done.stderr)
         cost = self.cost("nccl")
         self.assertEqual({cost[key] for key in ("thread_ns", "callback_ns", "memory_bytes", "records")}, {"0"})
 

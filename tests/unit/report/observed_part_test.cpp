@@ -1,4 +1,5 @@
 // What a report says of a program that was observed.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,6 +37,22 @@ TEST(ObservedPart, SaysWhatRanAndForHowLong) {
                   HasSubstr("gemm"), HasSubstr("500 us"), HasSubstr("python (process 7)"), HasSubstr("1,234"),
                   HasSubstr("4.00 ms"), HasSubstr("all of the host"), Not(HasSubstr(" nan")), Not(HasSubstr(" inf"))));
   EXPECT_THAT(render_html(report), AllOf(HasSubstr("torchrun &lt;train&gt;.py"), Not(HasSubstr("<train>"))));
+}
+
+TEST(ObservedPart, SaysWhatCollectorsDidNotCollect) {
+  Observation o = sample();
+  o.collectors[0].outcome = CollectorOutcome::kCutOff;
+  o.collectors[0].notes = "cupti: no ranges";
+  o.collectors[1].outcome = CollectorOutcome::kNotStarted;
+  o.collectors[1].notes = "nvml: there is no NVML";
+  for (int process : {8, 9}) {
+    o.collectors.push_back(o.collectors[0]);
+    o.collectors.back().process = fmt::format("python (process {})", process);
+  }
+  const std::vector<Observation> observed = {o};
+  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+              AllOf(HasSubstr("at least 1,234 | unknown"), HasSubstr("did not collect"),
+                    HasSubstr("nvml: there is no NVML"), HasSubstr("3 processes: cupti: no ranges")));
 }
 
 TEST(ObservedPart, SaysWhatIsMissing) {
