@@ -92,11 +92,8 @@ class AttachTest(Attached):
 
     def test_json_is_the_last_line(self):
         """What the text says, also of a program that was killed, and of one that nothing was collected of."""
-        done = self.attach("--json", PROGRAM, "init", "print", "a line", "sleep", 100, "raise", int(signal.SIGTERM),
-                           code=-signal.SIGTERM)
-        first, last = done.stdout.splitlines()
-        said = json.loads(last)
-        self.assertEqual(first, "a line")
+        done = self.attach("--json", PROGRAM, "init", "sleep", 100, "raise", int(signal.SIGTERM), code=-signal.SIGTERM)
+        said = json.loads(done.stdout)
         self.assertEqual((said["schema_version"], said["file"], said["exit_code"], said["signal"], said["processes"]),
                          (1, str(self.out), None, "SIGTERM", 1))
         self.assertEqual((said["events"], said["ranks"]), (self.value("SELECT count(*) FROM event"), []))
@@ -109,7 +106,10 @@ class AttachTest(Attached):
         self.assertIn("scripted: at least 0 records, losses unknown", done.stderr)
         self.out.unlink()
         self.environment["RANK"] = "2"
-        said = json.loads(self.attach("--json", PROGRAM, "init", "sleep", 50, "exit", 4, code=4).stdout)
+        done = self.attach("--json", PROGRAM, "init", "print", "a line", "sleep", 50, "exit", 4, code=4)
+        first, last = done.stdout.splitlines()
+        said = json.loads(last)
+        self.assertEqual(first, "a line")
         self.assertEqual((said["exit_code"], said["signal"], said["ranks"]), (4, None, [2]))
         self.out.unlink()
         said = json.loads(self.attach("--json", "sh", "-c", "exit 7", code=7).stdout)
