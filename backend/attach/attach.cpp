@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <iterator>
 
@@ -126,18 +127,37 @@ class Watch {
   bool busy_ = false;
 };
 
-// What makes the driver of CUDA, and NCCL, load the library. Another tool that is loaded the same way is left alone.
+// A variable by which the program, or a library that it uses, loads a library.
+struct Injection {
+  const char* variable;
+  std::size_t longest;  // path; a longer one is cut
+  const char* kept;     // what happens when it names another library, which is left alone
+};
+
+constexpr const char* kAnotherTool =
+    "so another tool is loaded in its place: unset it to collect what it would keep from us";
+constexpr Injection kInjections[] = {
+    {"CUDA_INJECTION64_PATH", PATH_MAX, kAnotherTool},
+    {"NCCL_PROFILER_PLUGIN", 254, kAnotherTool},
+    {"NVTX_INJECTION64_PATH", PATH_MAX,
+     "which gets the NVTX ranges: they are stored where it is the libcupti that the program uses; unset it, and attach "
+     "sees to that"},
+};
+
 std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket) {
   std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()}};
-  for (const char* const name : {"CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN"}) {
-    const char* const other = std::getenv(name);
-    if (other == nullptr || *other == '\0')
-      variables.emplace_back(name, setup.library);
-    else if (other != setup.library)
+  for (const Injection& injection : kInjections) {
+    const char* const other = std::getenv(injection.variable);
+    const bool is_free = other == nullptr || *other == '\0';
+    if (is_free && setup.library.size() <= injection.longest)
+      variables.emplace_back(injection.variable, setup.library);
+    else if (is_free)
       setup.on_note("",
-                    fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
-                                "it would keep from us",
-                                name, other));
+                    fmt::format("{} is not set, since the path \"{}\" has {} characters and only {} are read there: "
+                                "install spscope in a folder with a shorter path",
+                                injection.variable, setup.library, setup.library.size(), injection.longest));
+    else if (other != setup.library)
+      setup.on_note("", fmt::format("{} is set to \"{}\", {}", injection.variable, other, injection.kept));
   }
   return variables;
 }

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -122,11 +123,25 @@ class AttachTest(Attached):
         self.assertIn("\"Some Tool\" traces this process already; run without Some Tool", done.stderr)
 
     def test_another_injection_is_left_alone(self):
-        self.environment.update(CUDA_INJECTION64_PATH="/of/another/tool.so", NCCL_PROFILER_PLUGIN="inspector")
+        self.environment.update(CUDA_INJECTION64_PATH="/of/another/tool.so", NCCL_PROFILER_PLUGIN="inspector",
+                                NVTX_INJECTION64_PATH="/of/libcupti.so")
         done = self.attach(PROGRAM, "init", "exit", 3, code=3)
         self.assertIn("CUDA_INJECTION64_PATH is set to \"/of/another/tool.so\"", done.stderr)
         self.assertIn("NCCL_PROFILER_PLUGIN is set to \"inspector\"", done.stderr)
+        self.assertIn("NVTX_INJECTION64_PATH is set to \"/of/libcupti.so\"", done.stderr)
         self.assertFalse(self.out.exists())
+
+    def test_a_path_that_nccl_would_cut(self):
+        deep = self.home / ("d" * 130) / ("e" * 130)
+        deep.mkdir(parents=True)
+        for folder in ("bin", "lib"):
+            shutil.move(self.home / folder, deep)
+        command = self.command("sh", "-c", "echo NCCL:$NCCL_PROFILER_PLUGIN CUDA:$CUDA_INJECTION64_PATH")
+        done = subprocess.run([deep / "bin/spscope", *command[1:]], capture_output=True, text=True, env=self.environment,
+                              timeout=60, check=True)
+        self.assertEqual(done.stdout, f"NCCL: CUDA:{deep}/lib/spscope/libspscope_inject.so\n")
+        self.assertIn("NCCL_PROFILER_PLUGIN is not set", done.stderr)
+        self.assertIn("only 254 are read there", done.stderr)
 
     def test_program_without_cuda(self):
         done = self.attach("sh", "-c", "echo out; echo err >&2; exit 7", code=7)

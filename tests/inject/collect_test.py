@@ -176,6 +176,103 @@ class Cupti(CollectTest):
                 self.assertIn(f"  cupti: at least {cost['records']} records, losses unknown", done.stderr)
 
 
+class Nvtx(CollectTest):
+    """Ranges of a program whose NVTX finds the injection library; it says how deep each is, -2 when it has no tool."""
+
+    def stored(self):
+        return [row["text"] for row in self.rows("SELECT text FROM NVTX_EVENTS WHERE category = 13 ORDER BY start")]
+
+    def test_ranges_of_each_cuda_are_stored_once(self):
+        for cuda in (11, 12, 13):
+            with self.subTest(cuda=cuda):
+                self.report.unlink(missing_ok=True)
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "open", cupti_of(cuda), "init", "range", "step 1", "work", 5, "range",
+                                   "model: layer 3", "range", "step 2")
+                self.assertEqual(done.stdout.count("at level 0"), 3, done.stdout)
+                self.assertEqual(self.stored(), ["step 1", "model: layer 3", "step 2"])
+                self.assertNotIn("NVTX", done.stderr)
+                self.expect_work()
+
+    def test_first_range_before_the_driver(self):
+        """Also where nothing is mapped yet. From the start of the driver on ranges are stored."""
+        for words, path in ((("open", cupti_of(12)), ""), ((), Path(cupti_of(13)).parent)):
+            with self.subTest(words=words):
+                self.report.unlink(missing_ok=True)
+                self.out.unlink(missing_ok=True)
+                self.environment["LD_LIBRARY_PATH"] = str(path)
+                done = self.attach(PROGRAM, *words, "range", "early", "init", "work", 5, "range", "later")
+                self.assertEqual(done.stdout.count("at level 0"), 2, done.stdout)
+                self.assertEqual(self.stored(), ["later"])
+                self.expect_work()
+
+    def test_each_library_has_nvtx_of_its_own(self):
+        """Which stays when the library is unloaded, since the child of a fork takes CUPTI out of it."""
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "range", "of the program", "range-of", RUNTIME,
+                           "of a library", "fork", "range-of", RUNTIME, "of the child", "exit", 9, code=9)
+        self.assertIn("of the child at level -2", done.stdout)
+        self.assertEqual(self.stored(), ["of the program", "of a library"])
+
+    def test_forked_child_is_off(self):
+        done = self.attach(PROGRAM, "open", cupti_of(13), "init", "range", "parent", "work", 5, "fork", "range", "child",
+                           "range", "dom: child", "range-of", RUNTIME, "child", "exit", 9, code=9)
+        self.assertEqual(done.stdout.count("at level 0"), 1, done.stdout)
+        self.assertEqual(done.stdout.count("at level -2"), 3, done.stdout)
+        self.assertEqual(self.stored(), ["parent"])
+
+    def test_child_that_starts_the_driver_itself_is_on(self):
+        self.attach(PROGRAM, "open", cupti_of(12), "range", "parent", "fork", "init", "work", 5, "range", "child")
+        self.assertEqual(self.stored(), ["child"])
+
+    def test_another_injection_is_left_alone(self):
+        """Here libcupti itself, as who used it before did."""
+        self.environment["NVTX_INJECTION64_PATH"] = cupti_of(12)
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "range", "step")
+        self.assertEqual(self.stored(), ["step"])
+        self.assertIn(f"NVTX_INJECTION64_PATH is set to \"{cupti_of(12)}\"", done.stderr)
+        self.assertIn("unset it, and attach sees to that", done.stderr)
+
+    def test_no_cupti_for_the_first_range(self):
+        """NVTX does not ask again. Files that are no libraries keep the loader from one of this machine."""
+        for name in ("libcupti.so", *(f"libcupti.so.{number}" for number in ("13", "12", "11.8", "11.7"))):
+            (self.home / name).write_text("no library, but long enough to be read as the header of one: " + 99 * "-")
+        self.environment["LD_LIBRARY_PATH"] = str(self.home)
+        done = self.attach(PROGRAM, "range", "early", "open", cupti_of(12), "init", "work", 5, "range", "later", "exit", 3,
+                           code=3)
+        self.assertEqual(done.stdout.count("at level -2"), 2, done.stdout)
+        self.assertIn("cupti: NVTX ranges: NVIDIA's libcupti cannot be opened", done.stderr)
+        self.assertIn("before its first range", done.stderr)
+        self.expect_work()
+
+    def test_first_range_went_to_a_cupti_that_cannot_collect(self):
+        self.environment["LD_LIBRARY_PATH"] = str(Path(cupti_of(13)).parent)
+        self.environment["SPSCOPE_FAKE_CUPTI_13"] = "fail=cuptiActivityRegisterCallbacks:999"
+        done = self.attach(PROGRAM, "range", "early", "open", cupti_of(12), "init", "work", 5, "range", "later")
+        self.assertIn(f"went to {cupti_of(13)}, and {cupti_of(12)} records; let the program load CUDA", done.stderr)
+        self.assertEqual(self.stored(), [])
+
+    def test_cupti_with_which_programs_crash(self):
+        self.environment["SPSCOPE_FAKE_CUPTI"] = "version=130000"
+        done = self.attach(PROGRAM, "open", cupti_of(13), "init", "work", 5, "range", "step", "exit", 3, code=3)
+        self.assertIn("step at level -2", done.stdout)
+        self.assertIn("NVTX ranges: programs that use NVTX crash with", done.stderr)
+        self.assertIn("use CUPTI of CUDA 13.0 update 1 or newer", done.stderr)
+        self.expect_work()
+
+    def test_nothing_is_given_where_cupti_cannot_collect(self):
+        for settings in ("other=torch.profiler", "fail=cuptiActivityEnable.12:27"):
+            with self.subTest(settings=settings):
+                self.out.unlink(missing_ok=True)
+                self.environment["SPSCOPE_FAKE_CUPTI"] = settings
+                done = self.attach(PROGRAM, "open", cupti_of(13), "init", "range", "step", "exit", 4, code=4)
+                self.assertIn("step at level -2", done.stdout)
+
+    def test_program_without_cuda(self):
+        done = self.attach(PROGRAM, "open", cupti_of(12), "range", "step", "exit", 5, code=5)
+        self.assertIn("nothing was collected", done.stderr)
+        self.assertFalse(self.out.exists())
+
+
 class Nccl(CollectTest):
     def expect_collectives(self, number, sends=0):
         found = self.rows("SELECT name, sequence, bytes, peer, begin_ns, transfer_begin_ns, end_ns " + COLLECTIVES +
