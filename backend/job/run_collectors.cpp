@@ -41,7 +41,7 @@ void RunCollectors::start(const CollectorRow& row, TraceSink& sink, const Collec
 void RunCollectors::start_all_that_can(TraceSink& sink, const CollectedProcess& process,
                                        std::span<const CollectorRow> rows) {
   for (const CollectorRow& row : rows) {
-    if (!row.in_auto || (!row.in_place_of.empty() && has(row.in_place_of))) continue;
+    if (!row.in_runs || (!row.in_place_of.empty() && has(row.in_place_of))) continue;
     std::optional<std::string> why = row.cannot_collect();
     if (!why) {
       if (const std::optional<Error> failed = failure_of([&] { start(row, sink, process); })) why = error_text(*failed);
