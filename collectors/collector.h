@@ -56,7 +56,7 @@ struct CollectorRow {
   std::optional<std::string> (*cannot_collect)() = nullptr;
   // The sink outlives the collector. Throws Error (kCannotCollect).
   std::unique_ptr<Collector> (*start)(TraceSink& sink, const CollectedProcess& process) = nullptr;
-  bool in_auto = true;  // run.collect = auto starts it where it can collect, and says where it cannot
+  bool in_runs = true;  // run.collect may name it, and auto starts it where it can collect
 };
 
 // In the order of collectors.def.

@@ -18,7 +18,7 @@ inline std::optional<std::string> missing_cuda_driver() {
 
 // "GPU 0 at 0000:3B:00.0". CUDA counts from 0 what CUDA_VISIBLE_DEVICES leaves a process, so that GPU 0 of two
 // processes may be two GPUs: the id of the bus, "" where it is not known, tells them apart.
-inline std::string gpu_text(int ordinal, const std::string& bus_id) {
+inline std::string gpu_text(int ordinal, const std::string& bus_id = {}) {
   return "GPU " + std::to_string(ordinal) + (bus_id.empty() ? "" : " at " + bus_id);
 }
 

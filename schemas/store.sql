@@ -389,7 +389,7 @@ CREATE TABLE rank_process (
   state_text TEXT NOT NULL CHECK (typeof(state_text) = 'text')  -- why it ended badly, empty when it did not
 );
 
--- What collectors took for themselves (spscope list collectors).
+-- What collectors took for themselves, and those that could not collect (spscope list collectors).
 CREATE TABLE collector (
   -- lowest rank of the process that it ran in; -1: one of no rank
   first_rank INTEGER NOT NULL CHECK (typeof(first_rank) = 'integer'),
@@ -404,6 +404,9 @@ CREATE TABLE collector (
   records INTEGER NOT NULL CHECK (typeof(records) = 'integer' AND records >= 0),  -- that it handed over
   dropped INTEGER NOT NULL CHECK (typeof(dropped) = 'integer' AND dropped >= 0),  -- that it or its source lost
   notes TEXT NOT NULL CHECK (typeof(notes) = 'text'),  -- what it did not collect and why, a line each
+  -- complete, or cut off: its process ended before it, so that the figures are of a second before at most and losses are
+  -- not known, or not started: it could not collect, and notes say why
+  outcome INTEGER NOT NULL CHECK (typeof(outcome) = 'integer'),
   PRIMARY KEY (first_rank, process, name)
 ) WITHOUT ROWID;
 

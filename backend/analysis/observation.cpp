@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <string_view>
 
 namespace spscope {
 
@@ -10,10 +12,19 @@ namespace {
 
 using Value = std::optional<std::string>;
 
-std::int64_t number_of(const Value& value) {
-  std::int64_t number = 0;
+template <typename Number = std::int64_t>
+Number number_of(const Value& value) {
+  Number number = 0;
   if (value) std::from_chars(value->data(), value->data() + value->size(), number);
   return number;
+}
+
+// What rows of other programs are: those of NCCL's communicators, as long as there are no others.
+std::string_view other_rows(const StoreReader& reader) {
+  const QueryResult others =
+      reader.query(fmt::format("SELECT 1 FROM track WHERE kind = {} AND name NOT GLOB 'NCCL 0x*' LIMIT 1",
+                               static_cast<int>(TrackKind::kForeign)));
+  return others.rows.empty() ? "NCCL" : "another program";
 }
 
 std::vector<ObservedWork> work_of(const StoreReader& reader) {
@@ -24,7 +35,18 @@ std::vector<ObservedWork> work_of(const StoreReader& reader) {
   for (const std::vector<Value>& row : found.rows)
     work.push_back({row[0] ? std::optional(static_cast<int>(number_of(row[0]))) : std::nullopt, row[1].value_or(""),
                     row[2].value_or("other"), number_of(row[3]), number_of(row[4])});
+  for (ObservedWork& w : work)
+    if (w.track_kind == "foreign") w.track_kind = other_rows(reader);
   return work;
+}
+
+// Into `o`: when the first event began and the last one ended, on all tracks. Counters have none.
+void add_event_span(const StoreReader& reader, Observation& o) {
+  const QueryResult found =
+      reader.query("SELECT min(first_begin_ns), max(last_end_ns) FROM event_stats WHERE count > 0");
+  if (found.rows.empty() || !found.rows.front()[0]) return;
+  o.first_event_ns = number_of(found.rows.front()[0]);
+  o.last_event_ns = number_of(found.rows.front()[1]);
 }
 
 std::vector<ObservedName> kernels_of(const StoreReader& reader) {
@@ -38,6 +60,55 @@ std::vector<ObservedName> kernels_of(const StoreReader& reader) {
   return kernels;
 }
 
+// total() and not sum(), which fails where the numbers of a damaged file do not fit.
+std::vector<ObservedOperation> operations_of(const StoreReader& reader) {
+  std::vector<ObservedOperation> operations;
+  const QueryResult found = reader.query(fmt::format(
+      "SELECT e.name, sum(NOT unfinished), sum(unfinished), CAST(total(bytes) AS INTEGER), "
+      "CAST(total(CASE WHEN NOT unfinished THEN transfer_begin_ns - begin_ns END) AS INTEGER), "
+      "CAST(total(CASE WHEN NOT unfinished THEN end_ns - transfer_begin_ns END) AS INTEGER) "
+      "FROM track t CROSS JOIN event e ON e.track_id = t.track_id "
+      "WHERE t.name GLOB 'NCCL 0x*' AND category = 'transfer' GROUP BY e.name ORDER BY total(end_ns - begin_ns) DESC, "
+      "e.name LIMIT {}",
+      Observation::kMostOperations));
+  for (const std::vector<Value>& row : found.rows)
+    operations.push_back({row[0].value_or(""), number_of(row[1]), number_of(row[2]), number_of(row[3]),
+                          number_of(row[4]), number_of(row[5])});
+  return operations;
+}
+
+// Without its samples, of the track "GPU 0 SM clock (MHz)".
+ObservedCounter counter_of(std::string_view track) {
+  const std::size_t begin = track.rfind(" (");
+  if (begin == std::string_view::npos || !track.ends_with(')')) return {std::string(track)};
+  const std::string_view unit = track.substr(begin + 2, track.size() - begin - 3);
+  if (unit.find(' ') != std::string_view::npos) return {std::string(track)};  // "(0 or 1)"
+  return {std::string(track.substr(0, begin)), std::string(unit)};
+}
+
+std::vector<ObservedCounter> counters_of(const StoreReader& reader) {
+  std::vector<ObservedCounter> counters;
+  const QueryResult found = reader.query(
+      "SELECT t.name, min(value), avg(value), max(value) FROM track t CROSS JOIN counter c ON c.track_id = t.track_id "
+      "WHERE t.device IS NOT NULL AND value IS NOT NULL GROUP BY t.name ORDER BY min(t.track_id)");
+  for (const std::vector<Value>& row : found.rows) {
+    ObservedCounter& counter = counters.emplace_back(counter_of(row[0].value_or("")));
+    counter.min = number_of<double>(row[1]);
+    counter.mean = number_of<double>(row[2]);
+    counter.max = number_of<double>(row[3]);
+  }
+  return counters;
+}
+
+// Into `machine`: the GPUs that took part of which it says nothing, with their place on the bus where that is known.
+void add_gpus(const StoreReader& reader, std::vector<MachineLine>& machine) {
+  for (const std::vector<Value>& row : reader.query("SELECT id, busLocation FROM TARGET_INFO_GPU ORDER BY id").rows) {
+    const std::string name = "GPU " + row[0].value_or("");
+    if (std::ranges::find(machine, name, &MachineLine::name) == machine.end())
+      machine.push_back({name, row[1] ? "at " + *row[1] : "model and place on the bus not recorded"});
+  }
+}
+
 }  // namespace
 
 std::vector<Observation> observations(const StoreReader& reader) {
@@ -48,10 +119,14 @@ std::vector<Observation> observations(const StoreReader& reader) {
     o.file = reader.path();
     o.tool_version = reader.file().tool_version;
     o.created_utc = reader.file().created_utc;
+    add_event_span(reader, o);
     o.work = work_of(reader);
     o.kernels = kernels_of(reader);
+    o.operations = operations_of(reader);
+    o.counters = counters_of(reader);
     o.collectors = reader.collectors();
     for (const MachineFact& fact : reader.machine()) o.machine.push_back({fact.name, fact.value});
+    add_gpus(reader, o.machine);
     o.recording = recording_of(reader);
   }
   return all;
@@ -64,8 +139,8 @@ void require_strategies(const StoreReader& reader, const std::string& verb) {
       ErrorCode::kUsage,
       fmt::format("\"{}\" is of a program that was observed, {}: it has no strategies to {}", reader.path(),
                   observed.front().command, verb),
-      fmt::format("spscope report \"{0}\" says what it did, and spscope sql \"{0}\" answers questions about its "
-                  "events; files of spscope run have strategies",
+      fmt::format("spscope report \"{0}\" says what it did, of several such files one after the other, and spscope sql "
+                  "\"{0}\" answers questions about its events; only files of spscope run have strategies",
                   reader.path()));
 }
 

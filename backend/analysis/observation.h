@@ -15,7 +15,7 @@ namespace spscope {
 // Events of one category on all tracks of one kind that name a rank, or of those that name none.
 struct ObservedWork {
   std::optional<int> rank;
-  std::string track_kind, category;  // "device stream", "kernel"
+  std::string track_kind, category;  // "device stream", "kernel"; of rows of NCCL "NCCL", "transfer"
   std::int64_t count = 0;
   std::int64_t total_ns = 0;  // sum of durations: more than the run took where tracks overlap
 };
@@ -25,16 +25,34 @@ struct ObservedName {
   std::int64_t count = 0, total_ns = 0;
 };
 
+// Operations of NCCL of one name, as "AllReduce RING SIMPLE", of all ranks. Times are of those that ended.
+struct ObservedOperation {
+  std::string name;
+  std::int64_t count = 0, unfinished = 0;  // those that ended, and others
+  std::int64_t bytes = 0;                  // of both
+  std::int64_t queued_ns = 0;              // from the call to the begin on the device
+  std::int64_t device_ns = 0;              // from there to the end; 0 where NCCL does not tell the begin
+};
+
+// Samples of a counter of a GPU.
+struct ObservedCounter {
+  std::string name, unit = {};  // "GPU 0 SM clock", "MHz"
+  double min = 0, mean = 0, max = 0;
+};
+
 struct Observation {
   ObservedRun run;
+  std::int64_t first_event_ns = 0, last_event_ns = 0;  // first begin and last end, run clock; equal: no events
   std::string file, tool_version, created_utc;
-  std::vector<ObservedWork> work;     // by rank, kind of track, then longest first
-  std::vector<ObservedName> kernels;  // of all ranks, longest first; at most kMostKernels
+  std::vector<ObservedWork> work;             // by rank, kind of track, then longest first
+  std::vector<ObservedName> kernels;          // of all ranks, longest first; at most kMostKernels
+  std::vector<ObservedOperation> operations;  // longest first; at most kMostOperations
+  std::vector<ObservedCounter> counters;      // in the order of the file: by GPU
   std::vector<CollectorRecord> collectors;
-  std::vector<MachineLine> machine;
+  std::vector<MachineLine> machine;  // the GPUs that took part among it
   Recording recording;
 
-  static constexpr int kMostKernels = 20;
+  static constexpr int kMostKernels = 20, kMostOperations = 20;
 };
 
 // One for each observed run of the file; none in a file of strategies.

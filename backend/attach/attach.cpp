@@ -5,10 +5,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <csignal>
+#include <climits>
 #include <cstdlib>
-#include <cstring>
-#include <set>
+#include <iterator>
 
 #include "backend/attach/attach_socket.h"
 #include "backend/attach/attachment.h"
@@ -34,8 +33,8 @@ class Watch {
 
   const AttachSocket& socket() const { return socket_; }
   int processes() const { return processes_; }
-  const std::map<std::string, CollectorCost>& costs() const { return costs_; }
-  int ranks() const { return std::max(1, static_cast<int>(ranks_.size())); }
+  const std::set<int>& ranks() const { return ranks_; }
+  const std::vector<CollectorRecord>& collectors() const { return collectors_; }
 
   // Until the program has ended, and its processes have, or a second later.
   void follow(WatchedProgram& program) {
@@ -48,15 +47,14 @@ class Watch {
       if (program.end() && ended_ns == 0) ended_ns = now_ns();
     }
     if (!attached_.empty())
-      setup_.on_note(
-          fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
-                      "now on is not stored",
-                      attached_.size()));
+      setup_.on_note("",
+                     fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
+                                 "now on is not stored",
+                                 attached_.size()));
     for (std::unique_ptr<Attachment>& attachment : attached_) finish(attachment, true);
     attached_.clear();
-    add_costs_of_finished(true);
-    if (!counters_) return;
-    if (const std::optional<CollectorRecord> counters = counters_->finish()) add_cost(*counters);
+    take_finished(true);
+    if (counters_) collectors_.push_back(counters_->finish());
   }
 
  private:
@@ -75,7 +73,7 @@ class Watch {
       std::string refused;
       std::unique_ptr<AttachedProcess> process = socket_.accept(refused);
       if (process != nullptr && process->rank()) ranks_.insert(*process->rank());
-      if (!refused.empty()) setup_.on_note("not collected: " + refused);
+      if (!refused.empty()) setup_.on_note("", "not collected: " + refused);
       if (process == nullptr && refused.empty()) return;
       if (process == nullptr) continue;
       const std::optional<Error> failed = failure_of([&] {
@@ -84,7 +82,7 @@ class Watch {
       });
       processes_ += !failed;
       if (!counters_) counters_.emplace(collection_, clock_, setup_);
-      if (failed) setup_.on_note("not collected: " + std::string(failed->what()) + "; " + failed->hint());
+      if (failed) setup_.on_note("", "not collected: " + std::string(failed->what()) + "; " + failed->hint());
     }
   }
 
@@ -99,7 +97,7 @@ class Watch {
       if (has_ended) finish(attachment, false);
     }
     std::erase(attached_, nullptr);
-    add_costs_of_finished(false);
+    take_finished(false);
   }
 
   void finish(std::unique_ptr<Attachment>& attachment, bool lives_on) {
@@ -108,17 +106,12 @@ class Watch {
   }
 
   // `wait`: for all of them.
-  void add_costs_of_finished(bool wait) {
+  void take_finished(bool wait) {
     std::erase_if(finishing_, [&](const std::unique_ptr<Attachment>& attachment) {
       if (!wait && !attachment->is_finished()) return false;
-      for (const CollectorRecord& collector : attachment->collectors()) add_cost(collector);
+      std::ranges::copy(attachment->collectors(), std::back_inserter(collectors_));
       return true;
     });
-  }
-
-  void add_cost(const CollectorRecord& collector) {
-    if (collector.cost == CollectorCost()) return;
-    costs_[collector.name] += collector.cost;
   }
 
   const AttachSetup& setup_;
@@ -130,22 +123,41 @@ class Watch {
   std::vector<pollfd> polled_;
   int processes_ = 0;
   std::set<int> ranks_;
-  std::map<std::string, CollectorCost> costs_;
+  std::vector<CollectorRecord> collectors_;
   bool busy_ = false;
 };
 
-// What makes the driver of CUDA, and NCCL, load the library. Another tool that is loaded the same way is left alone.
+// A variable by which the program, or a library that it uses, loads a library.
+struct Injection {
+  const char* variable;
+  std::size_t longest;  // path; a longer one is cut
+  const char* kept;     // what happens when it names another library, which is left alone
+};
+
+constexpr const char* kAnotherTool =
+    "so another tool is loaded in its place: unset it to collect what it would keep from us";
+constexpr Injection kInjections[] = {
+    {"CUDA_INJECTION64_PATH", PATH_MAX, kAnotherTool},
+    {"NCCL_PROFILER_PLUGIN", 254, kAnotherTool},
+    {"NVTX_INJECTION64_PATH", PATH_MAX,
+     "which gets the NVTX ranges: they are stored where it is the libcupti that the program uses; unset it, and attach "
+     "sees to that"},
+};
+
 std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket) {
   std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()}};
-  for (const char* const name : {"CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN"}) {
-    const char* const other = std::getenv(name);
-    if (other == nullptr || *other == '\0')
-      variables.emplace_back(name, setup.library);
+  for (const Injection& injection : kInjections) {
+    const char* const other = std::getenv(injection.variable);
+    const bool is_free = other == nullptr || *other == '\0';
+    if (is_free && setup.library.size() <= injection.longest)
+      variables.emplace_back(injection.variable, setup.library);
+    else if (is_free)
+      setup.on_note("",
+                    fmt::format("{} is not set, since the path \"{}\" has {} characters and only {} are read there: "
+                                "install spscope in a folder with a shorter path",
+                                injection.variable, setup.library, setup.library.size(), injection.longest));
     else if (other != setup.library)
-      setup.on_note(
-          fmt::format("{} is set to \"{}\", so another tool is loaded in its place: unset it to collect what "
-                      "it would keep from us",
-                      name, other));
+      setup.on_note("", fmt::format("{} is set to \"{}\", {}", injection.variable, other, injection.kept));
   }
   return variables;
 }
@@ -159,11 +171,9 @@ std::string text_of(const std::vector<std::string>& command) {
 
 std::optional<IncidentRecord> incident_of(int wait_status, const std::vector<std::string>& command) {
   if (!WIFSIGNALED(wait_status)) return std::nullopt;
-  const char* const name = ::sigabbrev_np(WTERMSIG(wait_status));
   IncidentRecord incident;
   incident.kind = IncidentKind::kKilled;
-  incident.message = fmt::format("{} was ended by {}", text_of(command),
-                                 name != nullptr ? fmt::format("SIG{}", name) : std::to_string(WTERMSIG(wait_status)));
+  incident.message = fmt::format("{} was ended by {}", text_of(command), signal_name(WTERMSIG(wait_status)));
   return incident;
 }
 
@@ -185,11 +195,11 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   watch.follow(program);
   if (const std::optional<IncidentRecord> incident = incident_of(*program.end(), setup.command))
     head.add_incident(*incident);
-  run.ranks = watch.ranks();
+  run.ranks = std::max(1, static_cast<int>(watch.ranks().size()));
   run.end_ns = now_ns() - clock.raw_zero_ns;
   end_observed_run(head, run);
   head.finish();
-  return {*program.end(), watch.processes(), watch.costs()};
+  return {*program.end(), watch.processes(), watch.ranks(), watch.collectors()};
 }
 
 }  // namespace spscope

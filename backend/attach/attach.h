@@ -6,14 +6,17 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "backend/job/run_output.h"
-#include "backend/record/collector_cost.h"
+#include "backend/record/rank_records.h"
 
 namespace spscope {
+
+// Gets what the user should know, and the name of the process that it is about, "" for none; by any thread.
+using AttachNotes = std::function<void(const std::string& process, const std::string& text)>;
 
 struct AttachSetup {
   std::vector<std::string> command;
@@ -22,14 +25,15 @@ struct AttachSetup {
   // none.
   std::string acknowledge;
   std::string tool_version;
-  std::function<void(const std::string&)> on_note;  // what the user should know; by any thread
+  AttachNotes on_note;
 };
 
 struct AttachEnd {
   int wait_status = 0;  // how the program ended, as waitpid(2) says
   int processes = 0;    // of it that collected
-  // What each collector took in all processes together, but for those that had nothing to do.
-  std::map<std::string, CollectorCost> costs = {};
+  std::set<int> ranks;  // that they have
+  // Of each process, and of the host.
+  std::vector<CollectorRecord> collectors;
 };
 
 // Runs the program to its end and writes shards into the collection of `output`. They are complete when this returns.

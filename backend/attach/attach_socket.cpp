@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "backend/base/error.h"
 #include "backend/base/random_id.h"
@@ -40,16 +39,25 @@ int make_memory() {
   return -1;
 }
 
-// "python train.py (process 4711)": its command line, cut.
+// "python train.py --steps … (process 4711)": its command line, as many words as a line of notes has room for, and
+// paths without their folders.
 std::string name_of(pid_t pid) {
-  constexpr std::size_t kMost = 120;
+  constexpr std::size_t kMost = 60;
   std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-  std::string words{std::istreambuf_iterator<char>(file), {}};
-  while (!words.empty() && words.back() == '\0') words.pop_back();
-  for (char& c : words)
-    if (c == '\0') c = ' ';
-  words = std::string(first_characters(clean_text(words).text, kMost));
-  return words.empty() ? fmt::format("process {}", pid) : fmt::format("{} (process {})", words, pid);
+  std::string text;
+  for (std::string word; std::getline(file, word, '\0');) {
+    word = clean_text(word).text;
+    if (word.starts_with('/') && !word.ends_with('/')) word.erase(0, word.rfind('/') + 1);
+    if (text.empty()) {
+      text = first_characters(word, kMost);
+    } else if (text.size() + 1 + word.size() <= kMost) {
+      text += " " + word;
+    } else {
+      text += " …";
+      break;
+    }
+  }
+  return text.empty() ? fmt::format("process {}", pid) : fmt::format("{} (process {})", text, pid);
 }
 
 // False: the process is gone, or waits no more.

@@ -41,8 +41,8 @@ ShardWriterOptions options_of(const AttachedProcess& process, const CollectingNo
   options.shard = {ShardKind::kRank, ShardClock::kRaw, process.rank().value_or(-1), note.collection};
   options.write.tool_version = setup.tool_version;
   if (!setup.acknowledge.empty()) options.on_commit = acknowledge_to(setup.acknowledge, process.pid());
-  options.on_failure = [on_note = setup.on_note](const Error& error) {
-    on_note(fmt::format("{}: events from now on are not stored; {}", error.what(), error.hint()));
+  options.on_failure = [on_note = setup.on_note, name = process.name()](const Error& error) {
+    on_note(name, fmt::format("{}: events from now on are not stored; {}", error.what(), error.hint()));
   };
   return options;
 }
@@ -54,7 +54,8 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, con
     : process_(std::move(process)),
       on_note_(setup.on_note),
       shard_(shard_path(collection, process_->rank(), number), options_of(*process_, collection, setup)),
-      reader_(process_->memory(), {process_->rank(), process_->name()}, shard_, setup.on_note) {
+      reader_(process_->memory(), {process_->rank(), process_->name()}, shard_,
+              [this](const std::string& text) { note(text); }) {
   shard_.set_clock(clock);
   if (const std::optional<int> rank = process_->rank())
     shard_.write([&](StoreWriter& store) {
@@ -69,7 +70,7 @@ Attachment::~Attachment() {
 void Attachment::begin_to_finish(bool lives_on) {
   finishing_ = std::thread([this, lives_on] {
     if (const std::optional<Error> failed = failure_of([&] { finish(lives_on); }))
-      on_note_(fmt::format("{}: {}; {}", process_->name(), failed->what(), failed->hint()));
+      note(fmt::format("{}; {}", failed->what(), failed->hint()));
     is_finished_ = true;
   });
 }
@@ -87,22 +88,19 @@ void Attachment::finish(bool lives_on) {
   while ((reader_.drain() || !reader_.is_empty()) && now_ns() - begin_ns < kMostNs)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (!reader_.is_empty())
-    on_note_(
-        fmt::format("{} left more than could be stored in a minute: the rest is lost; give --scratch a folder on "
-                    "a faster disk",
-                    process_->name()));
+    note("it left more than could be stored in a minute: the rest is lost; give --scratch a folder on a faster disk");
   if (!lives_on && !reader_.have_collectors_ended()) {
     IncidentRecord incident;
     incident.rank = process_->rank().value_or(-1);
     incident.kind = IncidentKind::kLost;
-    incident.message = fmt::format(
-        "{} ended without handing over what its collectors, and CUPTI, still held: its last events are missing, and "
-        "nobody knows how many. It was killed, or ended by _exit(), as forked workers of Python do",
-        process_->name());
-    on_note_(incident.message);
+    const std::string what =
+        "it ended without handing over what its collectors, and CUPTI, still held: its last events are missing, and "
+        "nobody knows how many. It was killed, or ended by _exit(), as forked workers of Python do";
+    incident.message = fmt::format("{}: {}", process_->name(), what);
+    note(what);
     shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
   }
-  collectors_ = reader_.collectors();
+  collectors_ = reader_.collectors(lives_on);
   shard_.write([&](StoreWriter& store) {
     for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
   });

@@ -37,9 +37,10 @@ class Attachment {
 
  private:
   void finish(bool lives_on);
+  void note(const std::string& text) const { on_note_(process_->name(), text); }
 
   const std::unique_ptr<AttachedProcess> process_;
-  const std::function<void(const std::string&)> on_note_;  // by any thread
+  const AttachNotes on_note_;
   ShardWriter shard_;
   SharedTraceReader reader_;
   std::vector<CollectorRecord> collectors_;

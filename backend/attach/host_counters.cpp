@@ -17,7 +17,9 @@ constexpr std::string_view kName = "nvml";
 HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup)
     : on_note_(setup.on_note), starting_([this, &collection, clock, &setup] {
         const std::optional<Error> failed = failure_of([&] { start(collection, clock, setup.tool_version); });
-        if (failed) on_note_(fmt::format("{} does not collect here: {}; {}", kName, failed->what(), failed->hint()));
+        if (!failed) return;
+        why_not_ = fmt::format("{}; {}", failed->what(), failed->hint());
+        on_note_("", fmt::format("{} does not collect here: {}", kName, why_not_));
       }) {}
 
 HostCounters::~HostCounters() {
@@ -33,21 +35,24 @@ void HostCounters::start(const CollectingNote& collection, const ClockFit& clock
   collector_ = std::ranges::find(collectors(), kName, &CollectorRow::name)->start(*shard_, {});
 }
 
-std::optional<CollectorRecord> HostCounters::finish() {
+CollectorRecord HostCounters::finish() {
   starting_.join();
-  if (collector_ == nullptr) {
-    if (shard_ != nullptr) shard_->finish();
-    return std::nullopt;
-  }
+  CollectorRecord record = {.first_rank = kNoRank, .name = std::string(kName)};
   std::vector<std::string> notes;
-  if (const std::optional<Error> failed = failure_of([&] { collector_->stop(); })) notes.emplace_back(failed->what());
-  for (std::string& note : collector_->notes()) notes.push_back(std::move(note));
-  for (std::string& note : notes) {
-    note = fmt::format("{}: {}", kName, note);
-    on_note_(note);
+  if (collector_ == nullptr) {
+    record.outcome = CollectorOutcome::kNotStarted;
+    notes.push_back(fmt::format("{}: {}", kName, why_not_));
+  } else {
+    if (const std::optional<Error> failed = failure_of([&] { collector_->stop(); })) notes.emplace_back(failed->what());
+    for (std::string& note : collector_->notes()) notes.push_back(std::move(note));
+    for (std::string& note : notes) {
+      note = fmt::format("{}: {}", kName, note);
+      on_note_("", note);
+    }
+    record.cost = collector_->cost();
   }
-  const CollectorRecord record = {
-      kNoRank, {}, std::string(kName), collector_->cost(), fmt::format("{}", fmt::join(notes, "\n"))};
+  record.notes = fmt::format("{}", fmt::join(notes, "\n"));
+  if (shard_ == nullptr) return record;
   shard_->write([&](StoreWriter& store) { store.add_collector(record); });
   shard_->finish();
   return record;

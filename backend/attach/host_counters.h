@@ -3,7 +3,7 @@
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <string>
 #include <thread>
 
 #include "backend/attach/attach.h"
@@ -22,16 +22,17 @@ class HostCounters {
   HostCounters(const HostCounters&) = delete;
   HostCounters& operator=(const HostCounters&) = delete;
 
-  // Ends reading, once it was started, and completes the shard. What the collector took; none: it did not collect.
-  std::optional<CollectorRecord> finish();
+  // Ends reading, once it was started, and completes the shard. What the collector took, or why it did not collect.
+  CollectorRecord finish();
 
  private:
   void start(const CollectingNote& collection, const ClockFit& clock, const std::string& tool_version);
 
-  const std::function<void(const std::string&)> on_note_;  // by any thread
+  const AttachNotes on_note_;
   std::unique_ptr<ShardWriter> shard_;
   std::unique_ptr<Collector> collector_;
-  std::thread starting_;  // once it has ended, the two above are set
+  std::string why_not_;   // it could not be started; "": it was
+  std::thread starting_;  // once it has ended, the three above are set
 };
 
 }  // namespace spscope

@@ -38,6 +38,7 @@ class WatchedProgram {
 
 // The exit code of the program; of one that a signal ended, 128 and its number, as shells say it.
 int exit_code_of(int wait_status);
+std::string signal_name(int signal);  // "SIGKILL"
 // Ends this process as the program ended: by the same signal, without a core file, or by returning its exit code.
 int end_like(int wait_status);
 

@@ -15,7 +15,7 @@
 namespace spscope {
 namespace {
 
-constexpr const char* kHint = "set run.scratch to a folder on a local disk";
+constexpr const char* kHint = "set run.scratch (attach: --scratch) to a folder on a local disk";
 
 // From statfs(2), linux/magic.h and the file systems' own sources.
 struct FileSystem {

@@ -1,19 +1,23 @@
 // `spscope attach -o OUT -- PROGRAM ...`: runs a program that knows nothing of spscope, and stores what its GPUs do.
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <ostream>
-#include <set>
 
 #include "backend/attach/attach.h"
 #include "backend/attach/watched_program.h"
+#include "backend/base/json.h"
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/collect/progress_page.h"
 #include "backend/launch/mpirun.h"
+#include "backend/record/collector_texts.h"
 
 namespace spscope {
 namespace {
@@ -37,58 +41,131 @@ std::string path_of_library() {
       "install spscope as a whole: libspscope_inject.so belongs into ../lib/spscope beside the program's folder");
 }
 
-void explain_nothing(const std::function<void(const std::string&)>& note) {
-  note(
+// What attach says, on stderr: stdout is the program's. What several processes have is said of the first of them at
+// once, of the others together at the end.
+class Notes {
+ public:
+  explicit Notes(std::ostream& err) : err_(err) {}
+
+  // By any thread: shards say that they failed on threads of their own.
+  void say(const std::string& process, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    all_.add(text, process);
+    const auto [first, is_new] = first_.try_emplace(text, process);
+    if (is_new)
+      print(process.empty() ? text : fmt::format("{}: {}", process, text));
+    else if (process != first->second)
+      later_.add(text, process);
+  }
+  void say(const std::string& text) { say("", text); }
+  void say_of_the_others() {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& line : later_.lines()) print("also of " + line);
+  }
+
+  // What is no note: it stands elsewhere in the JSON.
+  void print(const std::string& line) { err_ << fmt::format("spscope attach: {}\n", line) << std::flush; }
+
+  Json json() const {
+    Json list = Json::array();
+    for (const TextsOfProcesses::Said& said : all_.said())
+      list.push_back({{"text", said.text}, {"processes", Json(said.processes)}});
+    return list;
+  }
+
+ private:
+  std::ostream& err_;
+  std::mutex mutex_;  // of what follows
+  std::map<std::string, std::string> first_;
+  TextsOfProcesses all_, later_;
+};
+
+void explain_nothing(Notes& notes) {
+  notes.say(
       "no process of the program started CUDA with the injection library, so nothing was collected and no file was "
       "made");
-  note(
+  notes.say(
       "  if the program uses CUDA, see that nothing between attach and it clears CUDA_INJECTION64_PATH, by which the "
       "library is loaded (sudo, containers, srun --export=NONE), and that it runs on this host");
 }
 
-// What was collected becomes OUT. An error is told, and changes nothing of how the program ended.
-void keep(RunOutput& output, const AttachFlags& flags, const AttachEnd& end, const ProgressPage& page,
-          CommandContext& context, const std::function<void(const std::string&)>& note) {
+// What was collected becomes OUT. Nothing: it did not, which is said, and changes nothing of how the program ended.
+std::optional<MergeReport> keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page,
+                                CommandContext& context, Notes& notes) {
   if (end.processes == 0) {
     output.discard();
-    return explain_nothing(note);
+    explain_nothing(notes);
+    return std::nullopt;
   }
   if (!holds_events(output.note())) {
     output.discard();
-    return note("nothing was recorded, and no file was made");
+    notes.say("nothing was recorded, and no file was made");
+    return std::nullopt;
   }
-  const Result<MergeReport> report =
+  Result<MergeReport> report =
       capture([&] { return output.merge({.tolerant = true, .tool_version = std::string(kVersion)}); });
-  if (!report) {
-    page.set_cause(report.error().what(), -1, error_id(report.error().code()));
-    context.err << render(report.error());
-    return;
-  }
-  note(fmt::format("wrote {} with {} events of {} process{}", flags.output, report->events, end.processes,
-                   end.processes == 1 ? "" : "es"));
-  if (report->dropped > 0) note(fmt::format("  {} more were dropped because a buffer was full", report->dropped));
-  if (report->unreadable > 0) note(fmt::format("  {} more were unreadable", report->unreadable));
-  for (const auto& [name, cost] : end.costs) note(fmt::format("  {}: {}", name, cost_text(cost)));
-  for (const std::string& text : report->notes) note(text);
+  if (report) return *report;
+  page.set_cause(report.error().what(), -1, error_id(report.error().code()));
+  context.err << render(report.error());
+  return std::nullopt;
 }
 
-// All that attach says goes to stderr: stdout is the program's.
+void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& end, const MergeReport& report) {
+  notes.print(fmt::format("wrote {} with {} events of {} process{}", path, report.events, end.processes,
+                          end.processes == 1 ? "" : "es"));
+  if (report.dropped > 0) notes.print(fmt::format("  {} more were dropped because a buffer was full", report.dropped));
+  if (report.unreadable > 0) notes.print(fmt::format("  {} more were unreadable", report.unreadable));
+  for (const CollectorSum& sum : sums_of(end.collectors)) notes.print("  " + line_of(sum));
+  for (const std::string& text : report.notes) notes.say(text);
+}
+
+Json json_of(const CollectorRecord& record) {
+  const bool knows_losses = record.outcome == CollectorOutcome::kComplete;
+  return {{"name", record.name},
+          {"process", record.process.empty() ? Json() : Json(record.process)},
+          {"rank", record.first_rank == kNoRank ? Json() : Json(record.first_rank)},
+          {"outcome", collector_outcome_name(record.outcome)},
+          {"records", record.cost.records},
+          {"lost", knows_losses ? Json(record.cost.dropped) : Json()},
+          {"thread_ns", record.cost.thread_ns},
+          {"memory_bytes", record.cost.memory_bytes},
+          {"notes", Json(notes_of(record))}};
+}
+
+// What is said as text, on one line: it follows what the program printed.
+void print_json(std::ostream& out, const std::string& path, const AttachEnd& end,
+                const std::optional<MergeReport>& report, const Notes& notes) {
+  const bool was_killed = WIFSIGNALED(end.wait_status);
+  Json collectors = Json::array();
+  for (const CollectorRecord& record : end.collectors) collectors.push_back(json_of(record));
+  const MergeReport kept = report.value_or(MergeReport());
+  const Json object = {{"schema_version", 1},
+                       {"file", report ? Json(path) : Json()},
+                       {"exit_code", was_killed ? Json() : Json(WEXITSTATUS(end.wait_status))},
+                       {"signal", was_killed ? Json(signal_name(WTERMSIG(end.wait_status))) : Json()},
+                       {"processes", end.processes},
+                       {"ranks", Json(end.ranks)},
+                       {"events", kept.events},
+                       {"dropped", kept.dropped},
+                       {"unreadable", kept.unreadable},
+                       {"collectors", collectors},
+                       {"notes", notes.json()}};
+  out << object.dump() << '\n' << std::flush;
+}
+
 int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
-  std::set<std::string> said;
-  std::mutex mutex;  // shards say that they failed on threads of their own
-  const auto note = [&](const std::string& text) {
-    const std::lock_guard lock(mutex);
-    if (said.insert(text).second) context.err << fmt::format("spscope attach: {}\n", text) << std::flush;
-  };
+  Notes notes(context.err);
   AttachSetup setup;
   setup.command = flags.command;
   setup.library = path_of_library();
   setup.acknowledge = flags.acknowledge;
   setup.tool_version = std::string(kVersion);
-  setup.on_note = note;
+  setup.on_note = [&](const std::string& process, const std::string& text) { notes.say(process, text); };
   AttachEnd end;
   {
-    RunOutput output(flags.output, {.force = flags.force, .scratch = flags.scratch, .on_note = note});
+    RunOutput output(
+        flags.output,
+        {.force = flags.force, .scratch = flags.scratch, .on_note = [&](const std::string& text) { notes.say(text); }});
     const ProgressPage page(output.note().progress_page());
     const Result<AttachEnd> ended = capture([&] { return attach(setup, output); });
     if (!ended) {
@@ -96,7 +173,10 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
       throw ended.error();
     }
     end = *ended;
-    keep(output, flags, end, page, context, note);
+    notes.say_of_the_others();
+    const std::optional<MergeReport> report = keep(output, end, page, context, notes);
+    if (report) say_what_was_kept(notes, flags.output, end, *report);
+    if (context.json) print_json(context.out, flags.output, end, report, notes);
     page.set_end(exit_code_of(end.wait_status));
   }
   return end_like(end.wait_status);
@@ -111,7 +191,8 @@ Command declare_attach() {
       {.names = "command",
        .help = "the program and its arguments, after --",
        .target = &flags->command,
-       .required = true},
+       .required = true,
+       .is_program = true},
       {.names = "-o,--output", .help = "file to write", .target = &flags->output, .required = true},
       {.names = "--force", .help = "replace the output when it is a stored run", .target = &flags->force},
       {.names = "--scratch",

@@ -41,6 +41,7 @@ struct Flag {
   std::string excludes = {};      // the name of a flag that cannot be given beside this one
   char delimiter = '\0';          // splits one value into several: ',' for 4,16,16
   bool required = false, hidden = false;
+  bool is_program = false;  // an argument that is a program and its arguments, which stand after --
 };
 
 // "--output" of "-o,--output": the first long name, else the whole.

@@ -93,6 +93,15 @@ Place at_fault(Place place) {
   return place;
 }
 
+// The program that a command was given to run.
+std::string program_of(const Place& place) {
+  for (const Flag& flag : place.command->flags)
+    if (const CLI::Option* const option = flag.is_program ? place.app->get_option(flag.names) : nullptr;
+        option != nullptr && option->count() > 0)
+      return option->results().front();
+  return {};
+}
+
 std::vector<std::string> first_arguments(const Place& place) {
   for (const CLI::Option* option : place.app->get_options())
     if (option->get_positional() && option->count() > 0) return option->results();
@@ -129,6 +138,9 @@ WrongUsage wrong_usage(const Place& root, const CLI::ParseError& error) {
   for (const Command& command : place.command->commands) usage.commands.push_back(command.name);
   // To CLI11 an unknown command is a missing one.
   usage.words = place.app->remaining();
+  // CLI11 has the mark behind which no flags are among them.
+  const bool is_marked = place.command->commands.empty() && std::erase(usage.words, "--") > 0;
+  if (!is_marked) usage.unmarked_program = program_of(place);
   if (!usage.words.empty()) {
     usage.fault = UsageFault::kUnknown;
     return usage;

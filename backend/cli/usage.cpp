@@ -56,10 +56,14 @@ void describe_unknown(const WrongUsage& usage, Problem& problem) {
   const bool takes_settings = std::ranges::find(usage.flags, "--set") != usage.flags.end();
   const std::string setting = is_flag && takes_settings ? setting_for(usage, name) : "";
   const std::string near = nearest_name(name, std::vector<std::string_view>(known.begin(), known.end()));
+  const std::string own = near.empty() ? "" : fmt::format("did you mean \"{}\"?", near);
   if (!setting.empty())
     problem.hint = fmt::format("did you mean {}?", setting);
-  else if (!near.empty())
-    problem.hint = fmt::format("did you mean \"{}\"?", near);
+  else if (is_flag && !usage.unmarked_program.empty())
+    problem.hint = fmt::format("{}put -- before the program, whose flags are its own: {} ... -- {} ...",
+                               own.empty() ? "" : own + " Else ", usage.command, usage.unmarked_program);
+  else if (!own.empty())
+    problem.hint = own;
 }
 
 void describe_no_value(const Flag& flag, Problem& problem) {

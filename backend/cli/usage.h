@@ -29,6 +29,7 @@ struct WrongUsage {
   const Flag* flag = nullptr;         // the flag or argument at fault, if it is known
   std::vector<std::string> words;     // kUnknown: those words; kNotANumber: the values
   std::string config;                 // the value of the argument `config`, if it has one
+  std::string unmarked_program;       // a program that was given without -- before it
   std::string message, hint;          // kValue: why and what else; kExcluded, kOther: the message of the parser
 };
 

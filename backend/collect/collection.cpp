@@ -149,7 +149,7 @@ void Collection::make_folder(const std::string& scratch) {
   if (!made)
     throw Error(ErrorCode::kOutputPlace,
                 fmt::format("cannot make a folder in the scratch folder \"{}\": {}", scratch, std::strerror(errno)),
-                "set run.scratch to a folder that can be written");
+                "set run.scratch (attach: --scratch) to a folder that can be written");
   note_.folder = *made;
   note_.host = host_name();
   note_.boot_id = boot_id();

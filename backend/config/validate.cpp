@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <span>
+#include <sstream>
 
 #include "backend/base/nearest_name.h"
 #include "backend/config/parallel_settings.h"
@@ -203,6 +204,7 @@ class Validator {
     std::vector<std::string_view> names = names_.collectors;
     names.insert(names.begin(), {kAutoCollect, kCollectNone});
     for (const std::string& name : asked) {
+      if (check_collector_of_programs(name) || check_list_of_collectors(name, names)) continue;
       check_name("run.collect", name, names, "a collector");
       if (asked.size() > 1 && (name == kAutoCollect || name == kCollectNone))
         report(ErrorCode::kConfigConflict, "run.collect",
@@ -215,6 +217,36 @@ class Validator {
              fmt::format("collectors watch devices while ranks run on them, which mode = {} does not",
                          choice_name(config_.run.mode)),
              "use run.mode = execute, or leave run.collect out");
+  }
+
+  bool is_of_programs(const std::string& name) const {
+    const auto& others = names_.collectors_of_programs;
+    return std::ranges::find(others, name) != others.end();
+  }
+
+  bool check_collector_of_programs(const std::string& name) {
+    if (!is_of_programs(name)) return false;
+    report(ErrorCode::kConfigConflict, "run.collect",
+           fmt::format("{} has nothing to collect in runs of plans, whose ranks move data without it", name),
+           fmt::format("leave {} out; spscope attach -o OUT -- PROGRAM collects it of programs", name));
+    return true;
+  }
+
+  // "nvml,events": a list is written as in a file.
+  bool check_list_of_collectors(const std::string& text, const std::vector<std::string_view>& names) {
+    if (text.find(',') == std::string::npos) return false;
+    std::vector<std::string> parts;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, ',');) {
+      part.erase(0, part.find_first_not_of(' '));
+      part.erase(part.find_last_not_of(' ') + 1);
+      if (std::ranges::find(names, part) == names.end() && !is_of_programs(part)) return false;
+      parts.push_back(fmt::format("\"{}\"", part));
+    }
+    report(
+        ErrorCode::kConfigUnknownName, "run.collect", fmt::format("\"{}\" is not a collector", shown(text)),
+        fmt::format("write a list: --set 'run.collect=[{0}]', or in a file collect = [{0}]", fmt::join(parts, ", ")));
+    return true;
   }
 
   // Names of run.strategies; none where none are known.

@@ -23,6 +23,7 @@ struct ExecutorNames {
 // Names from the tables of other parts of the program. An empty list skips its check.
 struct NameLists {
   std::vector<std::string_view> patterns = {}, strategies = {}, collectors = {};
+  std::vector<std::string_view> collectors_of_programs = {};  // that runs of plans have nothing for
   std::vector<ExecutorNames> executors = {};
   std::vector<std::string> parameter_keys = {};  // "mask.sparge.cdf", "strategy.usp.ring": for spelling help
   // Problems of the parameters of patterns and strategies; nullptr skips that check.

@@ -9,11 +9,12 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
+#include <span>
 #include <string_view>
 
 #include "backend/analysis/mask_recipe.h"
 #include "backend/base/result.h"
+#include "backend/record/collector_texts.h"
 #include "backend/store/check_pages.h"
 #include "backend/store/chunk/stored_chunk.h"
 #include "backend/store/sqlite/table_rows.h"
@@ -126,19 +127,27 @@ void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
 
 // What collectors took, and what they did not collect.
 void add_collectors(std::vector<Finding>& findings, const StoreReader& reader) {
-  constexpr std::size_t kMostNamed = 40;
-  const std::vector<CollectorRecord> collectors = reader.collectors();
-  for (std::size_t i = 0; i < std::min(collectors.size(), kMostNamed); ++i) {
-    const CollectorRecord& c = collectors[i];
-    const std::string of = !c.process.empty()        ? c.process + ": "
-                           : c.first_rank == kNoRank ? ""
-                                                     : fmt::format("process of rank {}: ", c.first_rank);
-    findings.push_back({"collector " + c.name, of + cost_text(c.cost)});
-    std::istringstream notes(c.notes);
-    for (std::string note; std::getline(notes, note);) findings.push_back({"", note});
+  struct Texts {
+    TextsOfProcesses costs, notes;
+  };
+  std::map<std::string, Texts> by_name;
+  for (const CollectorRecord& record : reader.collectors()) {
+    Texts& texts = by_name[record.name];
+    texts.costs.add(text_of(record), process_text(record));
+    if (record.outcome == CollectorOutcome::kNotStarted) continue;  // its text says why
+    for (const std::string& note : notes_of(record)) texts.notes.add(note, process_text(record));
   }
-  if (collectors.size() > kMostNamed)
-    findings.push_back({"", fmt::format("and {} more of other processes", collectors.size() - kMostNamed)});
+  const auto add = [&](const std::string& name, const TextsOfProcesses& texts) {
+    constexpr std::size_t kMostNamed = 40;
+    const std::vector<std::string> lines = texts.lines();
+    for (const std::string& line : std::span(lines).first(std::min(lines.size(), kMostNamed)))
+      findings.push_back({name, line});
+    if (lines.size() > kMostNamed) findings.push_back({"", fmt::format("and {} more", lines.size() - kMostNamed)});
+  };
+  for (const auto& [name, texts] : by_name) {
+    add("collector " + name, texts.costs);
+    add("", texts.notes);
+  }
 }
 
 // Plans, masks with their thumbnails, and pyramids: names each damaged row by its key. Returns how many there are.

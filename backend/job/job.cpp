@@ -49,7 +49,8 @@ NameLists known_names(const JobFlags& flags, std::span<const Executor> executors
   };
   for (const Executor& executor : executors)
     names.executors.push_back({executor.device, executor.backend, {executor.comms.begin(), executor.comms.end()}});
-  for (const CollectorRow& collector : collectors()) names.collectors.push_back(collector.name);
+  for (const CollectorRow& collector : collectors())
+    (collector.in_runs ? names.collectors : names.collectors_of_programs).push_back(collector.name);
   for (const Pattern& pattern : patterns()) {
     names.patterns.push_back(pattern.name);
     for (const Parameter& row : pattern.parameters())

@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
-#include <sstream>
 
 #include "backend/base/result.h"
 #include "backend/config/run_config.h"
@@ -43,17 +41,23 @@ void RunCollectors::start(const CollectorRow& row, TraceSink& sink, const Collec
 void RunCollectors::start_all_that_can(TraceSink& sink, const CollectedProcess& process,
                                        std::span<const CollectorRow> rows) {
   for (const CollectorRow& row : rows) {
-    if (!row.in_auto || (!row.in_place_of.empty() && has(row.in_place_of))) continue;
+    if (!row.in_runs || (!row.in_place_of.empty() && has(row.in_place_of))) continue;
     std::optional<std::string> why = row.cannot_collect();
     if (!why) {
       if (const std::optional<Error> failed = failure_of([&] { start(row, sink, process); })) why = error_text(*failed);
     }
-    if (why) left_out_.push_back(fmt::format("{} does not collect here: {}", row.name, *why));
+    if (why) left_out_.push_back({std::string(row.name), *why});
   }
 }
 
 bool RunCollectors::has(std::string_view name) const {
   return std::ranges::any_of(started_, [&](const Started& one) { return one.row->name == name; });
+}
+
+std::vector<std::string> RunCollectors::left_out() const {
+  std::vector<std::string> texts;
+  for (const LeftOut& one : left_out_) texts.push_back(fmt::format("{} does not collect here: {}", one.name, one.why));
+  return texts;
 }
 
 std::vector<Collector*> RunCollectors::all() const {
@@ -83,33 +87,10 @@ std::vector<CollectorRecord> RunCollectors::records(int first_rank) const {
                        std::string(one.row->name),
                        one.collector->cost(),
                        fmt::format("{}", fmt::join(one.notes(), "\n"))});
+  for (const LeftOut& one : left_out_)
+    records.push_back(
+        {first_rank, {}, one.name, {}, fmt::format("{}: {}", one.name, one.why), CollectorOutcome::kNotStarted});
   return records;
-}
-
-std::vector<std::string> collector_texts(std::span<const CollectorRecord> records) {
-  struct Sum {
-    CollectorCost cost;
-    int processes = 0;
-    std::map<std::string, std::vector<int>> ranks_of_notes;
-  };
-  std::map<std::string, Sum> sums;
-  for (const CollectorRecord& record : records) {
-    Sum& sum = sums[record.name];
-    ++sum.processes;
-    sum.cost += record.cost;
-    std::istringstream notes(record.notes);
-    for (std::string note; std::getline(notes, note);) sum.ranks_of_notes[note].push_back(record.first_rank);
-  }
-  std::vector<std::string> texts;
-  for (const auto& [name, sum] : sums) {
-    for (const auto& [note, ranks] : sum.ranks_of_notes)
-      texts.push_back(std::ssize(ranks) == sum.processes
-                          ? note
-                          : fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), note));
-    texts.push_back(fmt::format(
-        "{}{}: {}", name, sum.processes == 1 ? "" : fmt::format(", {} processes", sum.processes), cost_text(sum.cost)));
-  }
-  return texts;
 }
 
 }  // namespace spscope

@@ -23,8 +23,8 @@ class RunCollectors {
   void stop();
 
   // Those that kAutoCollect left out, and why.
-  const std::vector<std::string>& left_out() const { return left_out_; }
-  // What each took, with its notes, for the rank that the process is stored under.
+  std::vector<std::string> left_out() const;
+  // What each took, with its notes, for the rank that the process is stored under; also those that were left out.
   std::vector<CollectorRecord> records(int first_rank) const;
 
  private:
@@ -34,17 +34,15 @@ class RunCollectors {
     std::string failure;  // of stop()
     std::vector<std::string> notes() const;
   };
+  struct LeftOut {
+    std::string name, why;
+  };
   bool has(std::string_view name) const;
   void start(const CollectorRow& row, TraceSink& sink, const CollectedProcess& process);
   void start_all_that_can(TraceSink& sink, const CollectedProcess& process, std::span<const CollectorRow> rows);
 
   std::vector<Started> started_;
-  std::vector<std::string> left_out_;
+  std::vector<LeftOut> left_out_;
 };
-
-// For people, of all processes of a run: what each collector took in all of them together, as "cupti, 2 processes:
-// 12000 records, none lost; 31 ms of its own threads, 24.0 MiB", and its notes, with the ranks where not all have the
-// same.
-std::vector<std::string> collector_texts(std::span<const CollectorRecord> records);
 
 }  // namespace spscope

@@ -56,7 +56,7 @@ RunOutput::ScratchFolder::ScratchFolder(const std::string& scratch) {
   }
   throw Error(ErrorCode::kOutputPlace,
               fmt::format("cannot make a scratch folder: {}: {}", std::strerror(errno), scratch),
-              "set run.scratch to a folder that can be written");
+              "set run.scratch (attach: --scratch) to a folder that can be written");
 }
 
 RunOutput::ScratchFolder::~ScratchFolder() { remove_own_folder(path); }

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "backend/base/number_text.h"
-#include "backend/job/run_collectors.h"
 #include "backend/launch/stop_signals.h"
+#include "backend/record/collector_texts.h"
 #include "backend/store/store_reader.h"
 
 namespace spscope {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 namespace spscope {
 
@@ -16,8 +15,5 @@ struct CollectorCost {
   CollectorCost& operator+=(const CollectorCost& other);  // of another process
   friend bool operator==(const CollectorCost&, const CollectorCost&) = default;
 };
-
-// "12000 records, none lost; 31 ms of its own threads, 24.0 MiB"
-std::string cost_text(const CollectorCost& cost);
 
 }  // namespace spscope

@@ -10,4 +10,9 @@ std::string_view incident_kind_name(IncidentKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string_view collector_outcome_name(CollectorOutcome outcome) {
+  static constexpr std::string_view names[kNumCollectorOutcomes] = {"complete", "cut off", "not started"};
+  return names[static_cast<std::size_t>(outcome)];
+}
+
 }  // namespace spscope

@@ -25,13 +25,24 @@ struct RankProcess {
   friend bool operator==(const RankProcess&, const RankProcess&) = default;
 };
 
+// What became of a collector in a process. Stored numbers: append only.
+enum class CollectorOutcome : std::uint8_t {
+  kComplete = 0,    // it came to its end: what it took and lost is known
+  kCutOff = 1,      // it did not, since its process ended before it: its figures are of a second before at most
+  kNotStarted = 2,  // it could not collect here: its notes say why
+};
+inline constexpr int kNumCollectorOutcomes = 3;
+std::string_view collector_outcome_name(CollectorOutcome outcome);
+
 // What a collector took for itself in one process.
 struct CollectorRecord {
-  int first_rank = 0;   // the lowest of the process, kNoRank: it has none
-  std::string process;  // as its tracks name it; "" in runs of plans, where the rank says it, and for the whole host
-  std::string name;
-  CollectorCost cost;
-  std::string notes;  // what it did not collect and why, a line each; "": nothing is missing
+  int first_rank = 0;  // the lowest of the process, kNoRank: it has none
+  // As its tracks name it; "" in runs of plans, where the rank says it, and for the whole host.
+  std::string process = {};
+  std::string name = {};
+  CollectorCost cost = {};
+  std::string notes = {};  // what it did not collect and why, a line each; "": nothing is missing
+  CollectorOutcome outcome = CollectorOutcome::kComplete;
   friend bool operator==(const CollectorRecord&, const CollectorRecord&) = default;
 };
 

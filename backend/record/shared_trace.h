@@ -18,7 +18,7 @@ namespace spscope {
 
 struct SharedTrace {
   // Of this layout, of RingRecord, and of the numbers below.
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;
   static constexpr int kMaxTracks = 1024, kMaxCollectors = 8;
   static constexpr std::size_t kLogBytes = std::size_t{32} << 20;
   static constexpr std::size_t kRecords = std::size_t{1} << 21;  // of all tracks together
@@ -39,12 +39,13 @@ struct SharedTrace {
   // What the log holds, one entry after the other. Entries are never changed, and come before the events that refer to
   // them. The n-th name has the number n, and so have details, tracks and collectors, names and details from 1 on.
   enum class Entry : std::uint32_t {
-    kTrack = 1,      // TrackEntry, then its name and its device
-    kName = 2,       // text
-    kDetail = 3,     // WorkDetail
-    kClock = 4,      // ClockFit
-    kNote = 5,       // the number of a collector or kNoCollector, 4 bytes, then text: what is not collected, and why
-    kCollector = 6,  // text: the name of one that was started
+    kTrack = 1,       // TrackEntry, then its name and its device
+    kName = 2,        // text
+    kDetail = 3,      // WorkDetail
+    kClock = 4,       // ClockFit
+    kNote = 5,        // the number of a collector or kNoCollector, 4 bytes, then text: what is not collected, and why
+    kCollector = 6,   // text: the name of one that was started
+    kNotStarted = 7,  // text: the name of one that could not be; it has a number, too, for its notes
   };
   static constexpr std::uint32_t kNoCollector = 0xffffffff;
   struct EntryHeader {

@@ -84,14 +84,18 @@ std::uint64_t SharedTraceReader::log_end() const {
   return sealed_ ? sealed_->log : memory_.log_end.load(std::memory_order_acquire);
 }
 
+bool SharedTraceReader::has_ended(std::size_t collector) const {
+  return memory_.costs[collector].has_ended.load(std::memory_order_acquire) != 0;
+}
+
 bool SharedTraceReader::have_collectors_ended() const {
-  return std::ranges::all_of(std::span(memory_.costs).first(collectors_.size()), [](const SharedTrace::Cost& cost) {
-    return cost.has_ended.load(std::memory_order_acquire) != 0;
-  });
+  for (std::size_t number = 0; number < collectors_.size(); ++number)
+    if (collectors_[number].was_started && !has_ended(number)) return false;
+  return true;
 }
 
 void SharedTraceReader::give_up(const std::string& why) {
-  on_note_(fmt::format("what {} left in the memory that it shares with spscope is damaged: {}", owner_.process, why));
+  on_note_("what it left in the memory that it shares with spscope is damaged: " + why);
 }
 
 bool SharedTraceReader::read_log() {
@@ -99,9 +103,8 @@ bool SharedTraceReader::read_log() {
       refused != 0 && log_refused_ == 0) {
     log_refused_ = refused;
     on_note_(
-        fmt::format("{} has more different names and details than the shared memory has room for: events with "
-                    "later ones have none",
-                    owner_.process));
+        "it has more different names and details than the shared memory has room for: events with later ones have "
+        "none");
   }
   if (log_is_broken_) return false;
   const std::uint64_t end = log_end();
@@ -149,8 +152,9 @@ bool SharedTraceReader::read_entry(SharedTrace::Entry entry, std::span<const std
     case SharedTrace::Entry::kNote:
       return add_note(bytes);
     case SharedTrace::Entry::kCollector:
+    case SharedTrace::Entry::kNotStarted:
       if (collectors_.size() == SharedTrace::kMaxCollectors) return false;
-      collectors_.push_back({text_of(bytes), {}});
+      collectors_.push_back({text_of(bytes), {}, entry == SharedTrace::Entry::kCollector});
       return true;
   }
   return false;
@@ -161,27 +165,34 @@ bool SharedTraceReader::add_note(std::span<const std::uint8_t> bytes) {
   if (!read_into(bytes, collector)) return false;
   if (collector != SharedTrace::kNoCollector && collector >= collectors_.size()) return false;
   const std::string text = text_of(bytes.subspan(sizeof collector));
-  on_note_(fmt::format("{}: {}", owner_.process, text));
+  on_note_(text);
   if (collector != SharedTrace::kNoCollector) add_line(collectors_[collector].notes, text);
   return true;
 }
 
-std::vector<CollectorRecord> SharedTraceReader::collectors() const {
+std::vector<CollectorRecord> SharedTraceReader::collectors(bool lives_on) const {
   std::vector<CollectorRecord> records;
   for (std::size_t number = 0; number < collectors_.size(); ++number) {
-    const SharedTrace::Cost& cost = memory_.costs[number];
-    const bool has_ended = cost.has_ended.load(std::memory_order_acquire) != 0;
-    CollectorRecord record = {owner_.rank.value_or(kNoRank),
-                              owner_.process,
-                              collectors_[number].name,
-                              {possible(cost.thread_ns), possible(cost.callback_ns), possible(cost.memory_bytes),
-                               possible(cost.records), possible(cost.dropped)},
-                              collectors_[number].notes};
-    if (!has_ended && record.cost != CollectorCost())
-      add_line(record.notes,
-               fmt::format("{}: the process ended before the collector did: what had not been handed over by then is "
-                           "missing and counted nowhere, and what it took is as of up to a second before",
-                           record.name));
+    CollectorRecord record = {.first_rank = owner_.rank.value_or(kNoRank),
+                              .process = owner_.process,
+                              .name = collectors_[number].name,
+                              .notes = collectors_[number].notes};
+    if (!collectors_[number].was_started) {
+      record.outcome = CollectorOutcome::kNotStarted;
+    } else {
+      if (!has_ended(number)) {
+        record.outcome = CollectorOutcome::kCutOff;
+        add_line(record.notes,
+                 fmt::format("{}: {}: what had not been handed over by then is missing and counted nowhere, and what "
+                             "it took is as of up to a second before",
+                             record.name,
+                             lives_on ? "the process went on when the program had ended"
+                                      : "the process ended before the collector did"));
+      }
+      const SharedTrace::Cost& cost = memory_.costs[number];
+      record.cost = {possible(cost.thread_ns), possible(cost.callback_ns), possible(cost.memory_bytes),
+                     possible(cost.records), possible(cost.dropped)};
+    }
     records.push_back(std::move(record));
   }
   return records;

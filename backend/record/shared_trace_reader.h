@@ -25,8 +25,8 @@ struct SharedTraceOwner {
 
 class SharedTraceReader {
  public:
-  // Memory and sink outlive this. `on_note` gets what the program says about its collecting, and what is wrong with
-  // the memory.
+  // Memory and sink outlive this. `on_note` gets what the process says about its collecting, and what is wrong with
+  // the memory, without the name of the process.
   SharedTraceReader(SharedTrace& memory, SharedTraceOwner owner, TraceSink& sink,
                     std::function<void(const std::string&)> on_note);
 
@@ -41,8 +41,8 @@ class SharedTraceReader {
   std::int64_t records() const { return records_; }  // that were brought over
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
   // What each collector took, as the program said last, with its notes. Where a collector did not come to its end, that
-  // is one of them.
-  std::vector<CollectorRecord> collectors() const;
+  // is one of them. A process that `lives_on` is no longer watched.
+  std::vector<CollectorRecord> collectors(bool lives_on = false) const;
 
  private:
   struct Source {
@@ -61,6 +61,7 @@ class SharedTraceReader {
   // False when the record makes no sense on the track.
   bool translate(const Source& source, RingRecord& record) const;
   void give_up(const std::string& why);
+  bool has_ended(std::size_t collector) const;
   // How much was published, up to the seal.
   std::uint64_t pushed(std::size_t place) const;
   std::uint64_t log_end() const;
@@ -82,6 +83,7 @@ class SharedTraceReader {
   std::vector<Source> tracks_;
   struct Named {
     std::string name, notes;  // a line each
+    bool was_started = true;
   };
   std::vector<Named> collectors_;
   std::vector<std::uint64_t> pushed_;  // scratch of drain()

@@ -114,11 +114,19 @@ void SharedTraceSink::set_clock(const ClockFit& fit) {
   append(SharedTrace::Entry::kClock, bytes_of(fit));
 }
 
+std::optional<std::uint32_t> SharedTraceSink::add_collector(SharedTrace::Entry entry, std::string_view name) {
+  if (num_collectors_ == SharedTrace::kMaxCollectors || !append(entry, {}, name)) return std::nullopt;
+  return num_collectors_++;
+}
+
 std::optional<std::uint32_t> SharedTraceSink::collector(std::string_view name) {
   const std::lock_guard lock(mutex_);
-  if (num_collectors_ == SharedTrace::kMaxCollectors || !append(SharedTrace::Entry::kCollector, {}, name))
-    return std::nullopt;
-  return num_collectors_++;
+  return add_collector(SharedTrace::Entry::kCollector, name);
+}
+
+std::optional<std::uint32_t> SharedTraceSink::not_started(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  return add_collector(SharedTrace::Entry::kNotStarted, name);
 }
 
 void SharedTraceSink::set_cost(std::uint32_t collector, const CollectorCost& cost, bool has_ended) noexcept {

@@ -33,6 +33,8 @@ class SharedTraceSink final : public TraceSink {
 
   // A collector that was started; its number, or none where there are too many.
   std::optional<std::uint32_t> collector(std::string_view name);
+  // One that could not be started; its number is for notes alone.
+  std::optional<std::uint32_t> not_started(std::string_view name);
   // What it took until now, or in all.
   void set_cost(std::uint32_t collector, const CollectorCost& cost, bool has_ended) noexcept;
   // What is not collected, and why, for whoever reads: by a collector, or since one could not be started.
@@ -44,6 +46,7 @@ class SharedTraceSink final : public TraceSink {
     std::unique_ptr<EventRing> ring;
   };
   // All with the mutex held.
+  std::optional<std::uint32_t> add_collector(SharedTrace::Entry entry, std::string_view name);
   std::size_t place_of(const Track& track, std::size_t capacity);
   bool append(SharedTrace::Entry entry, std::span<const std::uint8_t> head, std::string_view text = {},
               std::string_view more = {});

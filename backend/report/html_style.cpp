@@ -44,7 +44,7 @@ body {
 main, header.page, footer { max-width: 1200px; margin: 0 auto; }
 a { color: var(--accent); text-underline-offset: .18em; }
 .eyebrow { margin: 0; color: var(--muted); font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; }
-h1, h2 { text-wrap: balance; }
+h1, h2 { overflow-wrap: anywhere; text-wrap: balance; }
 h1 { margin: .15rem 0 1rem; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.015em; }
 h2 { margin: 2.25rem 0 .25rem; font-size: 1.2rem; line-height: 1.35; letter-spacing: -.005em; }
 h2:first-child { margin-top: 0; }

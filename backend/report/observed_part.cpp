@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "backend/record/collector_texts.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
+#include "backend/report/section.h"
 
 namespace spscope {
 
@@ -20,6 +25,13 @@ Cell mean_cell(std::int64_t total_ns, std::int64_t count) {
               count > 0 ? std::optional(static_cast<double>(total_ns) / static_cast<double>(count)) : std::nullopt);
 }
 
+// "rank 0", also in a narrow window, where a row is a card and this its title.
+Cell rank_cell(std::optional<int> rank) {
+  Cell cell = text_cell(rank ? fmt::format("rank {}", *rank) : "no rank");
+  cell.number = rank;  // to sort by
+  return cell;
+}
+
 // Sums over what was seen, one row a rank, kind of track and category.
 Section work_section(const Observation& o) {
   Section section{"work", "Work", {}};
@@ -32,9 +44,9 @@ Section work_section(const Observation& o) {
   Table table;
   table.columns = {text_column("rank"), text_column("on"), text_column("what"), {"events"}, {"total"}, {"mean"}};
   for (const ObservedWork& w : o.work)
-    table.rows.push_back({{text_cell(w.rank ? std::to_string(*w.rank) : "–"), text_cell(w.track_kind),
-                           text_cell(w.category), cell(Hint::kCount, static_cast<double>(w.count)),
-                           duration_cell(w.total_ns), mean_cell(w.total_ns, w.count)}});
+    table.rows.push_back({{rank_cell(w.rank), text_cell(w.track_kind), text_cell(w.category),
+                           cell(Hint::kCount, static_cast<double>(w.count)), duration_cell(w.total_ns),
+                           mean_cell(w.total_ns, w.count)}});
   section.blocks.push_back(std::move(table));
   return section;
 }
@@ -54,19 +66,88 @@ Section kernels_section(const Observation& o) {
   return section;
 }
 
-// What collecting itself took, one row a process and collector.
+Section nccl_section(const Observation& o) {
+  Section section{"nccl", "NCCL", {}};
+  if (o.operations.empty()) return section;
+  Table table;
+  table.caption = std::ssize(o.operations) < Observation::kMostOperations
+                      ? "Operations of all ranks, those that took longest in all first"
+                      : fmt::format("The {} operations that took longest in all, of all ranks", o.operations.size());
+  table.columns = {
+      text_column("operation"), {"count"}, {"not ended"}, {"bytes"}, {"total"}, {"queued"}, {"on device"}, {"mean"}};
+  for (const ObservedOperation& op : o.operations) {
+    const std::int64_t total_ns = op.queued_ns + op.device_ns;
+    table.rows.push_back({{text_cell(op.name), cell(Hint::kCount, static_cast<double>(op.count)),
+                           cell(Hint::kCount, static_cast<double>(op.unfinished)),
+                           cell(Hint::kBytes, static_cast<double>(op.bytes)), duration_cell(total_ns),
+                           duration_cell(op.queued_ns), duration_cell(op.device_ns), mean_cell(total_ns, op.count)}});
+  }
+  drop_empty_columns(table);
+  const bool has_device_times = std::ranges::any_of(o.operations, [](const auto& op) { return op.device_ns > 0; });
+  if (has_device_times)
+    table.notes.push_back(
+        {"Queued: from the call of NCCL until the device began. On device: from then to the end, the wait for ranks "
+         "that "
+         "came later and the wire together; question 13 of docs/file-format.md tells them apart.",
+         {"queued", "on device"}});
+  else
+    drop_column(table, "queued");
+  section.blocks.push_back(std::move(table));
+  return section;
+}
+
+Cell quantity_cell(double value, const std::string& unit) {
+  const bool whole = value == std::floor(value) || std::abs(value) >= 100;
+  Cell cell = text_cell(whole ? count_text(value) : fmt::format("{:.{}f}", value, std::abs(value) >= 10 ? 1 : 2));
+  if (!unit.empty()) cell.text += " " + (unit == "C" ? "°C" : unit);
+  cell.number = value;  // to sort by
+  return cell;
+}
+
+Section gpus_section(const Observation& o) {
+  Section section{"gpus", "GPUs", {}};
+  if (o.counters.empty()) return section;
+  Table table;
+  table.caption = "Samples of the GPUs of the host, whoever used them, while the program ran";
+  table.columns = {text_column("counter"), {"min"}, {"mean"}, {"max"}};
+  for (const ObservedCounter& c : o.counters) {
+    if (c.unit == "J")  // counts up from the first sample
+      table.rows.push_back(
+          {{text_cell(c.name + ", in all"), text_cell("–"), text_cell("–"), quantity_cell(c.max, c.unit)}});
+    else
+      table.rows.push_back({{text_cell(c.name), quantity_cell(c.min, c.unit), quantity_cell(c.mean, c.unit),
+                             quantity_cell(c.max, c.unit)}});
+  }
+  section.blocks.push_back(std::move(table));
+  return section;
+}
+
+// What collecting itself took, one row a process and collector, and what is missing.
 Section collectors_section(const Observation& o) {
   Section section{"collectors", "Collectors", {}};
   if (o.collectors.empty()) return section;
   Table table;
   table.columns = {
       text_column("process"), text_column("collector"), {"records"}, {"lost"}, {"own threads"}, {"memory"}};
-  for (const CollectorRecord& c : o.collectors)
-    table.rows.push_back({{text_cell(c.process.empty() ? "all of the host" : c.process), text_cell(c.name),
-                           cell(Hint::kCount, static_cast<double>(c.cost.records)),
-                           cell(Hint::kCount, static_cast<double>(c.cost.dropped)), duration_cell(c.cost.thread_ns),
-                           cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))}});
+  TextsOfProcesses notes;
+  for (const CollectorRecord& c : o.collectors) {
+    Row row{{text_cell(c.process.empty() ? "all of the host" : c.process), text_cell(c.name)}};
+    const bool was_cut_off = c.outcome == CollectorOutcome::kCutOff;
+    const auto count = [&](std::int64_t n, const std::string& at_least) {
+      return was_cut_off ? text_cell(at_least) : cell(Hint::kCount, static_cast<double>(n));
+    };
+    if (c.outcome == CollectorOutcome::kNotStarted)
+      row.cells.push_back(text_cell("did not collect"));
+    else
+      for (Cell figure : {count(c.cost.records, "at least " + count_text(static_cast<double>(c.cost.records))),
+                          count(c.cost.dropped, "unknown"), duration_cell(c.cost.thread_ns),
+                          cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))})
+        row.cells.push_back(std::move(figure));
+    table.rows.push_back(std::move(row));
+    for (const std::string& note : notes_of(c)) notes.add(note, process_text(c));
+  }
   section.blocks.push_back(std::move(table));
+  for (const std::string& line : notes.lines()) section.blocks.push_back(Paragraph{line, Tone::kNote});
   return section;
 }
 
@@ -88,13 +169,18 @@ Part observed_part(const Observation& o) {
   part.title = o.run.command;
   part.subtitle = "observed, all times measured; " + ranks_text(o.run);
   if (o.run.finished)
-    part.subtitle += fmt::format("; {}", duration_text(static_cast<double>(o.run.end_ns - o.run.begin_ns)));
-  else
+    part.subtitle +=
+        fmt::format("; the program ran {}", duration_text(static_cast<double>(o.run.end_ns - o.run.begin_ns)));
+  if (o.last_event_ns > o.first_event_ns)
+    part.subtitle += fmt::format("; {} from its first to its last event",
+                                 duration_text(static_cast<double>(o.last_event_ns - o.first_event_ns)));
+  if (!o.run.finished)
     part.warnings.push_back({"nobody saw the program end: events of its last moments may be missing"});
   if (std::string missing = missing_events_text(o.recording); !missing.empty())
     part.warnings.push_back({std::move(missing)});
   for (const Sentence& incident : o.recording.incidents) part.warnings.push_back(incident);
-  for (Section section : {work_section(o), kernels_section(o), collectors_section(o), provenance_section(o)})
+  for (Section section : {work_section(o), kernels_section(o), nccl_section(o), gpus_section(o), collectors_section(o),
+                          provenance_section(o)})
     if (!section.blocks.empty()) part.sections.push_back(std::move(section));
   return part;
 }

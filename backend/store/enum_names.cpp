@@ -40,6 +40,8 @@ std::vector<EnumName> all_names() {
   add("chunk.codec", ChunkCodec::kPlanes, chunk_codec_name(ChunkCodec::kPlanes));
   for (int x = 0; x < kNumTrackKinds; ++x) add("track.kind", x, track_kind_name(static_cast<TrackKind>(x)));
   for (int x = 0; x < kNumIncidentKinds; ++x) add("incident.kind", x, incident_kind_name(static_cast<IncidentKind>(x)));
+  for (int x = 0; x < kNumCollectorOutcomes; ++x)
+    add("collector.outcome", x, collector_outcome_name(static_cast<CollectorOutcome>(x)));
   return rows;
 }
 

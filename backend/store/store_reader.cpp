@@ -305,15 +305,16 @@ std::vector<RankRepeat> StoreReader::rank_repeats(RunId run) const { return stat
 std::vector<CollectorRecord> StoreReader::collectors() const {
   Statement rows(
       state_->db,
-      "SELECT first_rank, process, name, thread_ns, callback_ns, memory_bytes, records, dropped, notes FROM collector "
-      "ORDER BY first_rank, process, name");
+      "SELECT first_rank, process, name, thread_ns, callback_ns, memory_bytes, records, dropped, notes, outcome "
+      "FROM collector ORDER BY first_rank, process, name");
   std::vector<CollectorRecord> collectors;
   while (rows.step())
     collectors.push_back({static_cast<int>(rows.integer(0, kNoRank, std::numeric_limits<int>::max())),
                           rows.text(1),
                           rows.text(2),
                           {rows.integer(3), rows.integer(4), rows.integer(5), rows.integer(6), rows.integer(7)},
-                          rows.text(8)});
+                          rows.text(8),
+                          State::number(rows, 9, CollectorOutcome::kNotStarted)});
   return collectors;
 }
 

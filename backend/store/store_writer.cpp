@@ -296,9 +296,9 @@ void StoreWriter::add_collector(const CollectorRecord& c) {
   state_
       ->statement(
           "INSERT OR REPLACE INTO collector (first_rank, process, name, thread_ns, callback_ns, memory_bytes, records, "
-          "dropped, notes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+          "dropped, notes, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .run(c.first_rank, c.process, c.name, c.cost.thread_ns, c.cost.callback_ns, c.cost.memory_bytes, c.cost.records,
-           c.cost.dropped, c.notes);
+           c.cost.dropped, c.notes, static_cast<int>(c.outcome));
 }
 
 void StoreWriter::add_rank_clock(const RankClock& clock) {

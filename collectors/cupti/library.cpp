@@ -137,7 +137,7 @@ std::optional<Library> LibrarySearch::next() {
     }
     if (std::ranges::find(opened_, handle) != opened_.end()) continue;
     opened_.push_back(handle);
-    Library library = {.calls = {}, .path = path};
+    Library library = {.calls = {}, .handle = handle, .path = path};
     if (const std::string missing = find_calls(handle, library.calls); !missing.empty()) {
       reasons_ += fmt::format("\n    {}: it has no {}, so it is older than CUDA 11.7", path, missing);
       continue;

@@ -47,6 +47,7 @@ inline constexpr int kSuccess = 0, kNotInitialized = 15, kHardwareBusy = 26, kVi
 
 struct Library {
   Calls calls = {};
+  void* handle = nullptr;  // dlopen()'s
   std::string path;
   // 18 is 11.8, 27 is 12.9, 130000 is 13.0 and 130001 its update 1; 0: it did not tell, as 13.4 without a driver.
   std::uint32_t version = 0;

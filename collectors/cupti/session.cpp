@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "collectors/cupti/api_calls.h"
 #include "collectors/cupti/callbacks.h"
+#include "collectors/cupti/nvtx.h"
 #include "collectors/cupti/op_ids.h"
 
 namespace spscope::cupti {
@@ -31,15 +34,9 @@ bool has_nvtx_injection() {
   return path != nullptr && *path != '\0';
 }
 
-Error no_nvtx_injection(const Library& library) {
-  constexpr std::uint32_t kVersion13_0 = 130000;  // not of update 1, which is 130001
-  const std::string path = file_of(library);
-  return Error(ErrorCode::kCannotCollect, "NVTX_INJECTION64_PATH, by which NVTX finds CUPTI, is not set",
-               library.version == kVersion13_0
-                   ? fmt::format("use CUPTI of CUDA 13.0 update 1 or newer and set it to the path of that for the "
-                                 "program, not to {} of CUDA 13.0, with which programs crash (NVIDIA/NVTX#125)",
-                                 path)
-                   : fmt::format("set it to {} for the program", path));
+Error no_nvtx_injection() {
+  return Error(ErrorCode::kCannotCollect, "NVTX_INJECTION64_PATH, which attach sets and NVTX goes by, is not set",
+               "see that what starts the program passes it on, as it does CUDA_INJECTION64_PATH");
 }
 
 }  // namespace
@@ -60,12 +57,20 @@ void Session::start_with_any_library() {
       subscribe();
       start();
     });
-    if (!failed) return;
+    if (!failed) return begin_nvtx();
     end();
-    if (!another_library_may_do(result_)) throw Error(*failed);
-    if (!first) first = failed;
+    const bool is_last = !another_library_may_do(result_);
+    if (!first || is_last) first = failed;
+    if (is_last) break;
   }
+  nvtx_is_not_recorded();
   throw first ? Error(*first) : search.none();
+}
+
+void Session::begin_nvtx() {
+  records_nvtx_ = std::ranges::find(enabled_, Kind::kMarker) != enabled_.end();
+  if (!records_nvtx_) return nvtx_is_not_recorded();
+  nvtx_is_recorded_by(library_);
 }
 
 Session::~Session() { end(); }
@@ -130,8 +135,8 @@ void Session::enable_all() {
   enable(Kind::kMemset, "memsets");
   enable(Kind::kSynchronization, "synchronisation");
   enable(Kind::kOverhead, "overhead");
-  if (options_.markers && enable(Kind::kMarker, "NVTX markers") && !options_.ids && !has_nvtx_injection())
-    note("NVTX markers", no_nvtx_injection(library_));
+  if (options_.markers && enable(Kind::kMarker, "NVTX ranges") && !options_.ids && !has_nvtx_injection())
+    note("NVTX ranges", no_nvtx_injection());
   require("cuptiActivityEnable of kernels",
           library_.calls.cuptiActivityEnable(static_cast<std::uint32_t>(Kind::kKernel)));
   enabled_.push_back(Kind::kKernel);
@@ -186,6 +191,7 @@ void Session::stop() {
 // In this order nothing is lost: no new records; all buffers come back and are queued; only then is the queue closed.
 void Session::end() noexcept {
   if (subscriber_ == nullptr) return;
+  if (std::exchange(records_nvtx_, false)) nvtx_is_not_recorded();
   const Calls& calls = library_.calls;
   for (const auto& [domain, id] : enabled_calls_)
     (domain == Kind::kDriverApi ? calls.cuptiActivityEnableDriverApi : calls.cuptiActivityEnableRuntimeApi)(id, 0);
@@ -299,6 +305,7 @@ std::vector<SessionNote> Session::notes() const {
   std::unique_lock lock(mutex_);
   std::vector<SessionNote> notes = notes_;
   lock.unlock();
+  std::ranges::copy(nvtx_notes(), std::back_inserter(notes));
   if (const int result = push_result_; result != kSuccess)
     notes.push_back(note_of("ops of kernels", failure(library_, "cuptiActivityPushExternalCorrelationId", result)));
   return notes;

@@ -50,7 +50,7 @@ struct SessionLedger {
   std::int64_t sent() const { return stored() + dropped() + unreadable(); }
 };
 
-// A kind of records that is not collected, and why: "nvtx markers: CUPTI ...".
+// A kind of records that is not collected, and why: "NVTX ranges: CUPTI ...".
 using SessionNote = std::string;
 
 class Session {
@@ -91,6 +91,7 @@ class Session {
   static constexpr std::uint32_t kMeasureOne = 64;
 
   void start_with_any_library();
+  void begin_nvtx();
   void require(const char* call, int result);
   void note(std::string_view what, const Error& error);
   void subscribe();
@@ -110,7 +111,7 @@ class Session {
   Library library_;
   int result_ = 0;     // of CUPTI, that ended a start
   RecordSizes sizes_;  // of the session's thread, once it has begun
-  bool told_of_sizes_ = false;
+  bool told_of_sizes_ = false, records_nvtx_ = false;
   void* subscriber_ = nullptr;
   BufferPool* pool_ = nullptr;  // callbacks.h: lives as long as the process
   std::vector<Kind> enabled_;

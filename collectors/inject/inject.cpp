@@ -38,7 +38,7 @@ class Injected {
     for (const InjectedCollector& row : injected_collectors()) {
       std::unique_ptr<Collector> collector;
       if (const std::optional<Error> failed = failure_of([&] { collector = row.start(sink_, process); }))
-        note(row.name, text_of(*failed));
+        note(row.name, text_of(*failed), sink_.not_started(row.name));
       else
         collectors_.push_back({row.name, std::move(collector), sink_.collector(row.name)});
     }

@@ -3,7 +3,8 @@
 // throws nothing into the program, and is off in the child of a fork.
 //
 // It is loaded by the CUDA driver (InitializeInjection), by NCCL as its profiler plugin (collectors/nccl/plugin), or by
-// both, in any order; whichever comes first begins.
+// both, in any order; whichever comes first begins. NVTX, which programs without CUDA may use, too, loads it and begins
+// nothing (InitializeInjectionNvtx2, collectors/cupti/nvtx.h).
 #pragma once
 
 #include <memory>

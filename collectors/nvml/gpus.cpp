@@ -7,6 +7,8 @@
 #include <array>
 #include <optional>
 
+#include "collectors/cuda_driver.h"
+
 namespace spscope::nvml {
 namespace {
 
@@ -94,8 +96,6 @@ CudaDevices ask_cuda() {
   return cuda;
 }
 
-std::string gpu_name(int ordinal) { return fmt::format("GPU {}", ordinal); }
-
 FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<const int> numbers) {
   FoundGpus found;
   std::optional<Error> first_failure;
@@ -112,7 +112,7 @@ FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<c
                  : library.calls().nvmlDeviceGetHandleByPciBusId_v2(gpu.bus_id.c_str(), &gpu.handle);
     if (result != kSuccess) {
       const Error error =
-          failure(library.calls(), gpu_name(ordinal),
+          failure(library.calls(), gpu_text(ordinal),
                   by_index ? "nvmlDeviceGetHandleByIndex_v2" : "nvmlDeviceGetHandleByPciBusId_v2", result);
       found.notes.push_back(note_of(error));
       if (!first_failure) first_failure = error;
@@ -121,7 +121,7 @@ FoundGpus find_gpus(const Library& library, const CudaDevices& cuda, std::span<c
     if (is_divided(library, gpu.handle))
       found.notes.push_back(fmt::format(
           "{}: it is divided into MIG instances: counters are of the whole GPU, and NVML measures no utilization",
-          gpu_name(ordinal)));
+          gpu_text(ordinal)));
     found.gpus.push_back(std::move(gpu));
   }
   if (!found.gpus.empty()) return found;

@@ -24,8 +24,6 @@ struct Gpu {
   void* handle = nullptr;
   std::string bus_id = {};  // "" where CUDA does not answer
 };
-// "GPU 3"
-std::string gpu_name(int ordinal);
 
 struct FoundGpus {
   std::vector<Gpu> gpus;

@@ -55,7 +55,7 @@ void Sampler::try_sources(SampledGpu& gpu) {
     gpu.calls.clear(), gpu.fields.clear(), gpu.slow.clear();
   }
   for (const auto& [result, quantities] : missing) {
-    std::string note = fmt::format("{}: no {}: {} ({})", gpu_name(gpu.gpu.ordinal), fmt::join(quantities, ", "),
+    std::string note = fmt::format("{}: no {}: {} ({})", gpu_text(gpu.gpu.ordinal), fmt::join(quantities, ", "),
                                    library_.calls().nvmlErrorString(result), library_.driver());
     if (const std::string_view hint = remedy(result); !hint.empty()) note += fmt::format("; {}", hint);
     notes_.push_back(std::move(note));
@@ -82,7 +82,7 @@ Track Sampler::track_of(const Gpu& gpu, std::string_view quantity) const {
   Track track;
   track.rank = process_.rank;
   track.kind = TrackKind::kCounter;
-  track.name = fmt::format("{} {}", gpu_name(gpu.ordinal), quantity);
+  track.name = fmt::format("{} {}", gpu_text(gpu.ordinal), quantity);
   track.process = process_.process;
   track.device = gpu_text(gpu.ordinal, gpu.bus_id);
   return track;
@@ -179,7 +179,7 @@ void Sampler::take(SampledGpu& gpu, Series& series, std::int64_t time_ns, const 
 
 void Sampler::fail(SampledGpu& gpu, std::string_view what, std::string_view call, int result) {
   ++dropped_;
-  const std::string name = gpu_name(gpu.gpu.ordinal);
+  const std::string name = gpu_text(gpu.gpu.ordinal);
   const std::lock_guard lock(mutex_);
   if (is_gone(result)) {
     gpu.lost = true;

@@ -46,7 +46,10 @@ expect_err SPS-132 'traces this process already' 'run without torch.profiler'
 expect_refused 'run.collect' 'did you mean "cupti"?' -- run --set run.device=cuda --set run.collect=cuppti
 SPSCOPE_FAKE_CUPTI='other=torch.profiler' collect 0 auto
 expect_err 'cupti does not collect here' 'run without torch.profiler'
-is 'events' "SELECT group_concat(name) FROM collector"
+is 'events' "SELECT group_concat(name) FROM collector WHERE outcome = 0 AND name != 'nvml'"
+is 1 "SELECT outcome = 2 AND notes LIKE '%run without torch.profiler' FROM collector WHERE name = 'cupti'"
+expect_exit 0 doctor gpu.db
+expect_out 'process of rank 0: did not collect: ' '"torch.profiler" traces this process already'
 is 0 "SELECT count(*) - (SELECT count(*) FROM event WHERE track_kind = 'rank lane') FROM event WHERE track_kind = 'device stream'"
 
 # What collectors store counts in what a run needs on the disk, at the least: `events` an event for each op, beside that of

@@ -18,6 +18,8 @@ refused 'run.dtype=bf32' 'SPS-005'
 refused 'run.repeats=two' 'SPS-003'
 refused 'run.repeats=2.5' 'SPS-003'
 refused 'run.repeats=' 'SPS-003'
+refused 'run.collect=nvml,cupti' 'SPS-005' "--set 'run.collect=[\"nvml\", \"cupti\"]'"
+refused 'run.collect=nccl' 'SPS-006' 'leave nccl out; spscope attach'
 refused 'model.grid=4,4' 'SPS-003' '[frames, height, width]'
 refused 'model.grid=[4,4,x]' 'SPS-0'
 refused 'nothing' 'SPS-180' 'key=value'

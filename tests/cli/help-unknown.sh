@@ -22,6 +22,12 @@ expect_refused '--progress' '"loud"' 'bar, json, none' -- run --progress=loud
 expect_refused '--launcher' '"mpii"' 'did you mean "mpi"?' 'threads, mpi' -- run --launcher mpii
 expect_refused '--launcher' 'threads|mpi' -- run --launcher
 expect_refused '--output' -- run -o
+expect_refused 'lacks --output' -- attach -- true
+expect_refused 'lacks command: the program' -- attach -o z.db --
+expect_refused 'no flag -c' 'put -- before the program' 'spscope attach ... -- python3 ...' -- attach -o z.db python3 -c pass
+expect_refused 'did you mean "--scratch"? Else put -- before' -- attach -o z.db --scrtch /tmp true
+expect_refused 'no flag --scrtch' 'did you mean "--scratch"?' -- attach -o z.db --scrtch=/tmp -- true
+expect_not_err 'before the program'
 expect_refused 'spscope export' '--output' -- export kept.db --format csv
 expect_refused 'spscope mask' 'info, generate, import' -- mask
 expect_refused '--heads' '"many"' -- mask generate paro --heads many

@@ -28,3 +28,12 @@ expect_out 'measured'
 expect_exit 0 sql seen.db "SELECT sum(count) > 0 AS seen FROM event_stats" --csv
 expect_exit 0 export seen.db --format chrome -o seen.json
 expect_exit 0 export seen.db --format plain-sqlite -o plain.db
+
+# With what collectors see, too: two ranks with a GPU each, each with NCCL's operations and counters.
+expect_exit 0 run "${small[@]}" -s ring --set cluster.ranks=2 -o made.db
+"$python" -B "$SOURCE_DIR/tests/gui/observed_file.py" made.db
+expect_exit 0 recover made.db -o collected.db
+expect_exit 0 report collected.db
+expect_out '| rank 1 | NCCL | transfer | 840 |' '| AllReduce RING SIMPLE | 240 | 2.01 GB | 79.2 ms | 14.4 ms | 64.8 ms | 330 us |' \
+  '| Send | 720 |' '| GPU 1 SM clock | 1,630 MHz |' '| 1,980 MHz |' '- GPU 1: at 0000:3C:00.0' ' from its first to its last event'
+expect_not_out 'foreign'

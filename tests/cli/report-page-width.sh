@@ -10,9 +10,15 @@ expect_exit 0 run --set run.mode=simulate --set model.preset=wan2.1-t2v-14b --se
 expect_exit 0 run "$samples/photo-project.toml" --set run.repeats=2 -o photo.db
 expect_exit 0 run "${small[@]}" --set cluster.ranks=3 --set run.repeats=2 -s ring -s dbsp -o executed.db
 
+# What collectors saw of a program with a path that has no place to break.
+cp executed.db observed.db
+"$python" -B "$SOURCE_DIR/tests/gui/observed_file.py" observed.db
+"$python" -B "$scripts/edit_store.py" observed.db "UPDATE workload SET config_toml =
+  'python3 /shared/experiments/sequence_parallelism/wan2.1-t2v-14b/train.py --steps 100'"
+
 # One page with a frame for each report and width, so that the browser starts once. page_faults.js fills `found` there.
 expect_exit 0 run "$samples/demo.toml" -o demo.db
-runs=(many photo executed demo)
+runs=(many photo executed demo observed)
 widths=(360 500 700 860 960 1000 1200 1600)
 {
   printf '<!doctype html><meta charset="utf-8"><body><pre id="found">\n</pre>\n'
@@ -30,11 +36,11 @@ for run in "${runs[@]}"; do
 done
 # --allow-file-access-from-files: a frame may write into the page around it.
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
-  --user-data-dir="$temporary/browser" --window-size=1680,31000 --dump-dom "file://$PWD/frames.html" >shown.html 2>"$err" ||
+  --user-data-dir="$temporary/browser" --window-size=1680,38000 --dump-dom "file://$PWD/frames.html" >shown.html 2>"$err" ||
   fail "chromium ended with an error"
 sed -n '/<pre id="found">/,/<\/pre>/p' shown.html >"$out"
 for run in "${runs[@]}"; do
   for width in "${widths[@]}"; do expect_out "bars of $run in a window of $width px"; done
 done
-expect_not_out 'looked at 0 bars'
+for run in many photo executed demo; do expect_not_out "looked at 0 bars of $run "; done
 expect_not_out 'fault: '

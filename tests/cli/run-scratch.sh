@@ -17,7 +17,7 @@ for place in missing file; do
   for output in '' '-o other.db'; do
     # shellcheck disable=SC2086
     expect_exit 2 run -s ring "${small[@]}" --set run.scratch=$place $output
-    expect_err 'SPS-158' "$place" 'run.scratch'
+    expect_err 'SPS-158' "$place" 'run.scratch (attach: --scratch)'
   done
 done
 expect_files file kept.db mine

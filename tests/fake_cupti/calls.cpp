@@ -1,4 +1,6 @@
 // The entry points of libcupti that spscope calls. Signatures are checked by NVIDIA's headers.
+#include <unistd.h>
+
 #include "tests/fake_cupti/fake.h"
 
 using spscope::fake_cupti::broke_rule;
@@ -25,6 +27,7 @@ CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpt
   if (subscriber == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (fake().subscribed || !fake().settings.other.empty()) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   fake().subscribed = true;
+  fake().process = getpid();
   observe_driver(true);
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake());
   return CUPTI_SUCCESS;

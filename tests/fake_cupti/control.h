@@ -11,7 +11,7 @@ struct FakeWork {
   unsigned peer_copies = 0;  // from device 0 to device 1
   unsigned memsets = 0;
   unsigned synchronisations = 0;
-  unsigned markers = 0;    // ranges: two records each
+  unsigned markers = 0;    // ranges of a module that has CUPTI's functions (nvtx.cpp): two records each
   unsigned overheads = 0;  // flushes of buffers
   unsigned queries = 0;    // calls that start nothing and wait for nothing
   unsigned runtime = 0;    // 1: by calls of the runtime, else by those of the driver

@@ -13,7 +13,9 @@ namespace spscope::fake_cupti {
 Fake& fake() {
   static Fake* const state = [] {
     auto made = std::make_unique<Fake>();
-    if (const char* const settings = std::getenv("SPSCOPE_FAKE_CUPTI")) made->settings = read_settings(settings);
+    for (const std::string& of : {std::string(), "_" + std::to_string(SPSCOPE_FAKE_CUPTI)})
+      if (const char* const settings = std::getenv(("SPSCOPE_FAKE_CUPTI" + of).c_str()))
+        made->settings = read_settings(settings);
     return made.release();  // callbacks may come while the process ends
   }();
   return *state;

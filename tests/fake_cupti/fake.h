@@ -48,6 +48,7 @@ struct Fake {
   std::mutex mutex;  // held while callbacks run, as CUPTI holds locks of its own
   Settings settings;
   bool subscribed = false;
+  int process = 0;  // that subscribed
   std::set<std::uint32_t> kinds;
   std::set<std::pair<int, std::uint32_t>> calls;  // domain and id
   bool buffer_for_each_thread = SPSCOPE_FAKE_CUPTI == 13;

@@ -1,5 +1,5 @@
-// Which failures the fake CUPTI plants, from the environment variable SPSCOPE_FAKE_CUPTI or by
-// spscope_fake_cupti_reset() (control.h). Settings are separated by spaces:
+// Which failures the fake CUPTI plants, from the environment variable SPSCOPE_FAKE_CUPTI, or SPSCOPE_FAKE_CUPTI_13 for
+// that of CUDA 13 alone, or by spscope_fake_cupti_reset() (control.h). Settings are separated by spaces:
 //
 //   other=NAME        another program traces the process already (error 39); _ stands for a space
 //   fail=CALL:RESULT  the call fails: fail=cuptiActivityEnable:27, or fail=cuptiActivityEnable.12:27 for one kind

@@ -1,4 +1,7 @@
-"""A stored run changed into what `spscope attach` leaves of a program that nobody planned."""
+"""A stored run changed into what `spscope attach` leaves of a program that nobody planned.
+
+Usage: observed_file.py FILE, for tests that are no Python. `spscope recover` then makes a file of it that opens.
+"""
 import math
 import sqlite3
 import sys
@@ -105,3 +108,11 @@ def add_rank(tracks, names, rank):
     for name, value in COUNTERS:
         tracks.put(tracks.add(3, f"GPU {rank} {name}", rank, device), 2,
                    [(t * 2_000_000 + shift, value(t / 60 + rank / 3)) for t in range(60)])
+
+
+if __name__ == "__main__":
+    with sqlite3.connect(sys.argv[1]) as changed:
+        for statement in NO_STRATEGIES:
+            changed.execute(statement)
+    changed.close()
+    add_tracks(sys.argv[1])

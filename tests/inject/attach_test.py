@@ -5,8 +5,10 @@ Usage: attach_test.py SPSCOPE PROGRAM LIBRARY
 """
 import contextlib
 import fcntl
+import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -64,6 +66,56 @@ class AttachTest(Attached):
         self.assertEqual(said.count("a note of the script"), 1, said)
         self.assertEqual(said.count("a note of its end"), 1, said)
 
+    def test_what_processes_have_in_common_is_told_once(self):
+        """Of the first of them at once, of the others together."""
+        said = self.attach("sh", "-c", "for i in 1 2 3 4; do \"$@\" & done; wait", "sh", PROGRAM, "init", "sleep", 100).stderr
+        self.assertRegex(said, r"\(process \d+\): scripted: a note of the script\n")
+        self.assertIn("also of 3 processes: scripted: a note of the script\n", said)
+        self.assertEqual(said.count("a note of the script"), 2, said)
+
+    def test_names_of_processes_are_short(self):
+        """Whole words, without folders."""
+        self.attach(PROGRAM, "init", "print", "word " * 20, "sleep", 100)
+        (track,) = self.rows(TRACKS)
+        self.assertRegex(track["process"], r"^cuda_program init print … \(process \d+\)$")
+
+    def test_counters_that_cannot_be_read_are_stored_with_the_reason(self):
+        self.environment.update(SPSCOPE_FAKE_NVML="fail=nvmlInit_v2:9", LD_LIBRARY_PATH=FAKE_NVML)
+        done = self.attach(PROGRAM, "init", "sleep", 100)
+        (row,) = self.rows("SELECT process, outcome, records, notes FROM collector WHERE name = 'nvml'")
+        self.assertEqual((row["process"], row["outcome"], row["records"]), ("", "2", "0"))
+        self.assertIn("nvmlInit_v2 failed", row["notes"])
+        why = row["notes"].removeprefix("nvml: ")
+        self.assertIn(f"nvml does not collect here: {why}", done.stderr)
+        self.assertIn(f"  nvml: did not collect: {why}", done.stderr)
+        said = subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True, text=True, check=False).stdout
+        self.assertRegex(said, r"collector nvml +did not collect: .*nvmlInit_v2 failed")
+
+    def test_json_is_the_last_line(self):
+        """What the text says, also of a program that was killed, and of one that nothing was collected of."""
+        done = self.attach("--json", PROGRAM, "init", "sleep", 100, "raise", int(signal.SIGTERM), code=-signal.SIGTERM)
+        said = json.loads(done.stdout)
+        self.assertEqual((said["schema_version"], said["file"], said["exit_code"], said["signal"], said["processes"]),
+                         (1, str(self.out), None, "SIGTERM", 1))
+        self.assertEqual((said["events"], said["ranks"]), (self.value("SELECT count(*) FROM event"), []))
+        (scripted,) = [row for row in said["collectors"] if row["name"] == "scripted"]
+        self.assertEqual((scripted["outcome"], scripted["lost"], scripted["rank"]), ("cut off", None, None))
+        self.assertIn("cuda_program init", scripted["process"])
+        self.assertIn("scripted: a note of the script", scripted["notes"])
+        (note,) = [note for note in said["notes"] if note["text"] == "scripted: a note of the script"]
+        self.assertEqual(note["processes"], [scripted["process"]])
+        self.assertIn("scripted: at least 0 records, losses unknown", done.stderr)
+        self.out.unlink()
+        self.environment["RANK"] = "2"
+        done = self.attach("--json", PROGRAM, "init", "print", "a line", "sleep", 50, "exit", 4, code=4)
+        first, last = done.stdout.splitlines()
+        said = json.loads(last)
+        self.assertEqual(first, "a line")
+        self.assertEqual((said["exit_code"], said["signal"], said["ranks"]), (4, None, [2]))
+        self.out.unlink()
+        said = json.loads(self.attach("--json", "sh", "-c", "exit 7", code=7).stdout)
+        self.assertEqual((said["file"], said["exit_code"], said["collectors"]), (None, 7, []))
+
     def test_another_tool_is_named(self):
         self.environment["SPSCOPE_SCRIPT"] = "fail=1"
         done = self.attach(PROGRAM, "init", "print", "goes on")
@@ -71,11 +123,25 @@ class AttachTest(Attached):
         self.assertIn("\"Some Tool\" traces this process already; run without Some Tool", done.stderr)
 
     def test_another_injection_is_left_alone(self):
-        self.environment.update(CUDA_INJECTION64_PATH="/of/another/tool.so", NCCL_PROFILER_PLUGIN="inspector")
+        self.environment.update(CUDA_INJECTION64_PATH="/of/another/tool.so", NCCL_PROFILER_PLUGIN="inspector",
+                                NVTX_INJECTION64_PATH="/of/libcupti.so")
         done = self.attach(PROGRAM, "init", "exit", 3, code=3)
         self.assertIn("CUDA_INJECTION64_PATH is set to \"/of/another/tool.so\"", done.stderr)
         self.assertIn("NCCL_PROFILER_PLUGIN is set to \"inspector\"", done.stderr)
+        self.assertIn("NVTX_INJECTION64_PATH is set to \"/of/libcupti.so\"", done.stderr)
         self.assertFalse(self.out.exists())
+
+    def test_a_path_that_nccl_would_cut(self):
+        deep = self.home / ("d" * 130) / ("e" * 130)
+        deep.mkdir(parents=True)
+        for folder in ("bin", "lib"):
+            shutil.move(self.home / folder, deep)
+        command = self.command("sh", "-c", "echo NCCL:$NCCL_PROFILER_PLUGIN CUDA:$CUDA_INJECTION64_PATH")
+        done = subprocess.run([deep / "bin/spscope", *command[1:]], capture_output=True, text=True, env=self.environment,
+                              timeout=60, check=True)
+        self.assertEqual(done.stdout, f"NCCL: CUDA:{deep}/lib/spscope/libspscope_inject.so\n")
+        self.assertIn("NCCL_PROFILER_PLUGIN is not set", done.stderr)
+        self.assertIn("only 254 are read there", done.stderr)
 
     def test_program_without_cuda(self):
         done = self.attach("sh", "-c", "echo out; echo err >&2; exit 7", code=7)
@@ -117,7 +183,7 @@ class AttachTest(Attached):
         done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
         incidents = self.rows("SELECT rank, kind, message FROM incident")
         self.assertEqual([(i["rank"], i["kind"]) for i in incidents], [("2", "4")])
-        self.assertRegex(incidents[0]["message"], r"init sleep 50 quit 0 \(process \d+\) ended without handing over")
+        self.assertRegex(incidents[0]["message"], r"init sleep 50 quit 0 \(process \d+\): it ended without handing over")
         self.assertIn(incidents[0]["message"], done.stderr)
 
     def test_signals_reach_the_program(self):

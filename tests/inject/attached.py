@@ -11,7 +11,7 @@ from pathlib import Path
 
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 OF_LAUNCHERS = (*RANKS, "SLURM_TMPDIR")
-OF_TOOLS = ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "LD_PRELOAD")
+OF_TOOLS = ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "NVTX_INJECTION64_PATH", "LD_PRELOAD")
 
 
 class Attached(unittest.TestCase):
@@ -33,7 +33,7 @@ class Attached(unittest.TestCase):
 
     def command(self, *words):
         """Flags of attach come before the program."""
-        flags = words[:2] if words[0] == "--acknowledge" else ()
+        flags = words[:2] if words[0] == "--acknowledge" else words[:1] if words[0] == "--json" else ()
         return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
                 *map(str, words[len(flags):])]
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ENTRY_POINTS = {"InitializeInjection", *(f"ncclProfiler_v{version}" for version in (3, 4, 5, 6))}
+ENTRY_POINTS = {"InitializeInjection", "InitializeInjectionNvtx2", *(f"ncclProfiler_v{version}" for version in (3, 4, 5, 6))}
 NEWEST_GLIBC = (2, 34)
 MOST_BYTES = 1_000_000
 # Of the loader, which maps libc itself.

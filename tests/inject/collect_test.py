@@ -42,8 +42,10 @@ class CollectTest(Attached):
         self.assertEqual(self.rows("SELECT * FROM ledger WHERE sent != stored + dropped + unreadable + lost"), [])
         said = subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True, text=True, check=False).stdout
         self.assertIn("right in all chunks", said)
-        for row in self.rows("SELECT name, process, records FROM collector"):
-            self.assertRegex(said, f"collector {row['name']} .*{row['records']} records")
+        for row in self.rows("SELECT name, process, records, thread_ns, outcome FROM collector"):
+            what = ("nothing to collect" if row["records"] == row["thread_ns"] == "0" else f"{row['records']} records?, ",
+                    f"at least {row['records']} records, ", "did not collect: ")[int(row["outcome"])]
+            self.assertRegex(said, f"collector {row['name']} .*{what}")
             self.assertIn(row["process"], said)
 
     def num_collectives(self):
@@ -151,17 +153,124 @@ class Cupti(CollectTest):
                 self.assertIn(remedy, done.stderr)
                 self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 0)
                 self.assertEqual(self.num_collectives(), 5)
-                self.assertEqual(self.rows("SELECT name FROM collector WHERE name != 'nvml'"), [{"name": "nccl"}])
+                refused, nccl = self.rows("SELECT name, outcome, notes FROM collector WHERE name != 'nvml' ORDER BY 1")
+                self.assertEqual([(row["name"], row["outcome"]) for row in (refused, nccl)], [("cupti", "2"), ("nccl", "0")])
+                self.assertIn(cause, refused["notes"])
+                self.assertIn(remedy, refused["notes"])
+                self.assertIn(f"  cupti: did not collect: {refused['notes'].removeprefix('cupti: ')}\n", done.stderr)
+                self.expect_balance()
 
     def test_kill(self):
         """What was handed over by then is there, and what the collector had taken is known as of then."""
-        self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 300, "sleep", 2500, "raise", int(signal.SIGKILL),
-                    code=-signal.SIGKILL)
-        self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 300)
-        self.expect_balance()
-        cost = self.cost("cupti")
-        self.assertGreater(int(cost["records"]), 900)
-        self.assertIn("the process ended before the collector did", cost["notes"])
+        for sleep, least in ((2500, 900), (400, 0)):  # the second dies before it said what its collectors took
+            with self.subTest(sleep=sleep):
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 300, "sleep", sleep, "raise",
+                                   int(signal.SIGKILL), code=-signal.SIGKILL)
+                self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 300)
+                self.expect_balance()
+                cost = self.cost("cupti")
+                self.assertGreaterEqual(int(cost["records"]), least)
+                self.assertEqual(cost["outcome"], "1")
+                self.assertIn("the process ended before the collector did", cost["notes"])
+                self.assertIn(f"  cupti: at least {cost['records']} records, losses unknown", done.stderr)
+
+
+class Nvtx(CollectTest):
+    """Ranges of a program whose NVTX finds the injection library; it says how deep each is, -2 when it has no tool."""
+
+    def stored(self):
+        return [row["text"] for row in self.rows("SELECT text FROM NVTX_EVENTS WHERE category = 13 ORDER BY start")]
+
+    def test_ranges_of_each_cuda_are_stored_once(self):
+        for cuda in (11, 12, 13):
+            with self.subTest(cuda=cuda):
+                self.report.unlink(missing_ok=True)
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "open", cupti_of(cuda), "init", "range", "step 1", "work", 5, "range",
+                                   "model: layer 3", "range", "step 2")
+                self.assertEqual(done.stdout.count("at level 0"), 3, done.stdout)
+                self.assertEqual(self.stored(), ["step 1", "model: layer 3", "step 2"])
+                self.assertNotIn("NVTX", done.stderr)
+                self.expect_work()
+
+    def test_first_range_before_the_driver(self):
+        """Also where nothing is mapped yet. From the start of the driver on ranges are stored."""
+        for words, path in ((("open", cupti_of(12)), ""), ((), Path(cupti_of(13)).parent)):
+            with self.subTest(words=words):
+                self.report.unlink(missing_ok=True)
+                self.out.unlink(missing_ok=True)
+                self.environment["LD_LIBRARY_PATH"] = str(path)
+                done = self.attach(PROGRAM, *words, "range", "early", "init", "work", 5, "range", "later")
+                self.assertEqual(done.stdout.count("at level 0"), 2, done.stdout)
+                self.assertEqual(self.stored(), ["later"])
+                self.expect_work()
+
+    def test_each_library_has_nvtx_of_its_own(self):
+        """Which stays when the library is unloaded, since the child of a fork takes CUPTI out of it."""
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "range", "of the program", "range-of", RUNTIME,
+                           "of a library", "fork", "range-of", RUNTIME, "of the child", "exit", 9, code=9)
+        self.assertIn("of the child at level -2", done.stdout)
+        self.assertEqual(self.stored(), ["of the program", "of a library"])
+
+    def test_forked_child_is_off(self):
+        done = self.attach(PROGRAM, "open", cupti_of(13), "init", "range", "parent", "work", 5, "fork", "range", "child",
+                           "range", "dom: child", "range-of", RUNTIME, "child", "exit", 9, code=9)
+        self.assertEqual(done.stdout.count("at level 0"), 1, done.stdout)
+        self.assertEqual(done.stdout.count("at level -2"), 3, done.stdout)
+        self.assertEqual(self.stored(), ["parent"])
+
+    def test_child_that_starts_the_driver_itself_is_on(self):
+        self.attach(PROGRAM, "open", cupti_of(12), "range", "parent", "fork", "init", "work", 5, "range", "child")
+        self.assertEqual(self.stored(), ["child"])
+
+    def test_another_injection_is_left_alone(self):
+        """Here libcupti itself, as who used it before did."""
+        self.environment["NVTX_INJECTION64_PATH"] = cupti_of(12)
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "range", "step")
+        self.assertEqual(self.stored(), ["step"])
+        self.assertIn(f"NVTX_INJECTION64_PATH is set to \"{cupti_of(12)}\"", done.stderr)
+        self.assertIn("unset it, and attach sees to that", done.stderr)
+
+    def test_no_cupti_for_the_first_range(self):
+        """NVTX does not ask again. Files that are no libraries keep the loader from one of this machine."""
+        for name in ("libcupti.so", *(f"libcupti.so.{number}" for number in ("13", "12", "11.8", "11.7"))):
+            (self.home / name).write_text("no library, but long enough to be read as the header of one: " + 99 * "-")
+        self.environment["LD_LIBRARY_PATH"] = str(self.home)
+        done = self.attach(PROGRAM, "range", "early", "open", cupti_of(12), "init", "work", 5, "range", "later", "exit", 3,
+                           code=3)
+        self.assertEqual(done.stdout.count("at level -2"), 2, done.stdout)
+        self.assertIn("cupti: NVTX ranges: NVIDIA's libcupti cannot be opened", done.stderr)
+        self.assertIn("before its first range", done.stderr)
+        self.expect_work()
+
+    def test_first_range_went_to_a_cupti_that_cannot_collect(self):
+        self.environment["LD_LIBRARY_PATH"] = str(Path(cupti_of(13)).parent)
+        self.environment["SPSCOPE_FAKE_CUPTI_13"] = "fail=cuptiActivityRegisterCallbacks:999"
+        done = self.attach(PROGRAM, "range", "early", "open", cupti_of(12), "init", "work", 5, "range", "later")
+        self.assertIn(f"went to {cupti_of(13)}, and {cupti_of(12)} records; let the program load CUDA", done.stderr)
+        self.assertEqual(self.stored(), [])
+
+    def test_cupti_with_which_programs_crash(self):
+        self.environment["SPSCOPE_FAKE_CUPTI"] = "version=130000"
+        done = self.attach(PROGRAM, "open", cupti_of(13), "init", "work", 5, "range", "step", "exit", 3, code=3)
+        self.assertIn("step at level -2", done.stdout)
+        self.assertIn("NVTX ranges: programs that use NVTX crash with", done.stderr)
+        self.assertIn("use CUPTI of CUDA 13.0 update 1 or newer", done.stderr)
+        self.expect_work()
+
+    def test_nothing_is_given_where_cupti_cannot_collect(self):
+        for settings in ("other=torch.profiler", "fail=cuptiActivityEnable.12:27"):
+            with self.subTest(settings=settings):
+                self.out.unlink(missing_ok=True)
+                self.environment["SPSCOPE_FAKE_CUPTI"] = settings
+                done = self.attach(PROGRAM, "open", cupti_of(13), "init", "range", "step", "exit", 4, code=4)
+                self.assertIn("step at level -2", done.stdout)
+
+    def test_program_without_cuda(self):
+        done = self.attach(PROGRAM, "open", cupti_of(12), "range", "step", "exit", 5, code=5)
+        self.assertIn("nothing was collected", done.stderr)
+        self.assertFalse(self.out.exists())
 
 
 class Nccl(CollectTest):
@@ -213,7 +322,8 @@ class Nccl(CollectTest):
                           self.rows(f"SELECT sequence {COLLECTIVES} ORDER BY begin_ns")], [0, 1, 2, 0, 1, 2, 3])
 
     def test_driver_without_nccl_has_next_to_no_cost(self):
-        self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 10)
+        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 10)
+        self.assertIn("  nccl: nothing to collect\n", done.stderr)
         cost = self.cost("nccl")
         self.assertEqual({cost[key] for key in ("thread_ns", "callback_ns", "memory_bytes", "records")}, {"0"})
 

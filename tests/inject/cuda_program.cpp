@@ -8,6 +8,8 @@
 //   reduce N    N all-reduces
 //   send N      N sends
 //   leave       ends the communicator
+//   range NAME  a range of NVTX (nvtx_work.h)
+//   range-of PATH NAME  one of a library, which it loads and unloads (cuda_runtime.cpp)
 //   print TEXT  a line on stdout
 //   sleep MS
 //   fork        goes on as the child of a fork, and ends as the child ended
@@ -32,6 +34,7 @@
 
 #include "tests/fake_cuda/program/device_work.h"
 #include "tests/inject/nccl_work.h"
+#include "tests/inject/nvtx_work.h"
 
 namespace {
 
@@ -51,6 +54,14 @@ void open_library(const char* path) {
   if (dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
   std::fprintf(stderr, "no library: %s\n", dlerror());
   std::exit(9);
+}
+
+void mark_range_of(const char* path, const char* name) {
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  auto* const mark = library == nullptr ? nullptr : dlsym(library, "mark_range_of_library");
+  if (mark == nullptr) std::exit(9);
+  reinterpret_cast<void (*)(const char*)>(mark)(name);
+  dlclose(library);
 }
 
 void wait_for_signal() {
@@ -92,6 +103,8 @@ int main(int argc, char** argv) {
     if (what == "reduce") nccl->reduce(number());
     if (what == "send") nccl->send(number());
     if (what == "leave") nccl.reset();
+    if (what == "range" && ++i < argc) spscope::mark_range(argv[i]);
+    if (what == "range-of" && (i += 2) < argc) mark_range_of(argv[i - 1], argv[i]);
     if (what == "print" && ++i < argc) std::puts(argv[i]);
     if (what == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number()));
     if (what == "signals") wait_for_signal();

@@ -46,7 +46,7 @@ class Test:
         self.counts, self.scratch = self.home / "counts", self.home / "scratch"
         self.environment = {**os.environ, "TMPDIR": str(self.scratch), "SPSCOPE_SCRIPT": "threads=2 every_us=20",
                             "SPSCOPE_SCRIPT_COUNTS": str(self.counts)}
-        for name in ("SLURM_TMPDIR", "CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "RANK"):
+        for name in ("SLURM_TMPDIR", "CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "NVTX_INJECTION64_PATH", "RANK"):
             self.environment.pop(name, None)
         self.in_memory = folders_in_memory()
         self.events = self.acknowledged = self.nothing = 0

@@ -196,6 +196,7 @@ TEST(Validate, AnExecutorIsAPairAndItsCommunicator) {
 TEST(Validate, CollectorsAreAutoOrNoneAloneOrNames) {
   NameLists names = kNames;
   names.collectors = {"cupti", "nvml"};
+  names.collectors_of_programs = {"nccl"};
   const auto problems = [&](std::vector<std::string> collect, RunMode mode = RunMode::kExecute) {
     RunConfig config;
     config.run.collect = std::move(collect);
@@ -215,6 +216,12 @@ TEST(Validate, CollectorsAreAutoOrNoneAloneOrNames) {
   EXPECT_EQ(problems({"cupti"}, RunMode::kSimulate),
             "error SPS-006: run.collect: collectors watch devices while ranks run on them, which mode = simulate does "
             "not\n  use run.mode = execute, or leave run.collect out\n");
+  EXPECT_EQ(problems({"cupti", "nccl"}),
+            "error SPS-006: run.collect: nccl has nothing to collect in runs of plans, whose ranks move data without "
+            "it\n  leave nccl out; spscope attach -o OUT -- PROGRAM collects it of programs\n");
+  EXPECT_EQ(problems({"nvml, cupti"}),
+            "error SPS-005: run.collect: \"nvml, cupti\" is not a collector\n  write a list: --set "
+            "'run.collect=[\"nvml\", \"cupti\"]', or in a file collect = [\"nvml\", \"cupti\"]\n");
 }
 
 TEST(Override, HasTheChecksOfTheFile) {

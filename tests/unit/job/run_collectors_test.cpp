@@ -43,7 +43,8 @@ constexpr CollectorRow kFails[] = {{"best", "", "", can, fail}, {"spare", "", "b
 
 std::vector<std::string> names(const RunCollectors& collectors) {
   std::vector<std::string> names;
-  for (const CollectorRecord& record : collectors.records(0)) names.push_back(record.name);
+  for (const CollectorRecord& record : collectors.records(0))
+    if (record.outcome != CollectorOutcome::kNotStarted) names.push_back(record.name);
   return names;
 }
 
@@ -63,10 +64,21 @@ TEST(RunCollectors, AutoTakesTheBestThatCanOnGpusAndNoneElsewhere) {
 TEST(RunCollectors, WhatAutoLeavesOutIsANoteAndAnotherTakesItsPlace) {
   const RunCollectors absent = collectors_of({"auto"}, "cuda", kCannot);
   EXPECT_THAT(names(absent), ElementsAre("spare"));
-  EXPECT_THAT(absent.left_out().front(), HasSubstr("best does not collect here: there is no library; install it"));
+  EXPECT_THAT(absent.left_out()[0], HasSubstr("best does not collect here: there is no library; install it"));
   const RunCollectors refused = collectors_of({"auto"}, "cuda", kFails);
   EXPECT_THAT(names(refused), ElementsAre("spare"));
-  EXPECT_THAT(refused.left_out().front(), HasSubstr("another one traces already; run without it"));
+  EXPECT_THAT(refused.left_out()[0], HasSubstr("another one traces already; run without it"));
+}
+
+TEST(RunCollectors, WhatAutoLeavesOutIsStoredWithItsReason) {
+  const std::vector<CollectorRecord> records = collectors_of({"auto"}, "cuda", kCannot).records(3);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1], (CollectorRecord{.first_rank = 3,
+                                         .name = "best",
+                                         .notes = "best: there is no library; install it",
+                                         .outcome = CollectorOutcome::kNotStarted}));
+  EXPECT_THAT(names(collectors_of({"auto"}, "cuda", kByName)), ElementsAre("best"));
+  EXPECT_EQ(collectors_of({"auto"}, "cuda", kByName).records(0).size(), 1u) << "nobody asked for the other";
 }
 
 TEST(RunCollectors, WhatHasNothingToWatchInRunsIsTakenByItsNameAlone) {
@@ -96,21 +108,6 @@ TEST(RunCollectors, CostsAndNotesAreThoseOfTheCollector) {
                                      "best",
                                      {2'000'000, 3, 1 << 20, 5, 1},
                                      "best: copies: not recorded\nbest: its end failed; look at it"}));
-  EXPECT_EQ(cost_text(record.cost), "5 records, 1 lost; 2 ms of its own threads, 1.0 MiB");
-}
-
-TEST(RunCollectors, CostsOfProcessesAreSaidTogetherAndNotesWithTheirRanks) {
-  const CollectorRecord first = {0, "", "best", {2'000'000, 3, 1 << 20, 5, 0}, "best: no calls"};
-  EXPECT_THAT(collector_texts(std::span(&first, 1)),
-              ElementsAre("best: no calls", "best: 5 records, none lost; 2 ms of its own threads, 1.0 MiB"));
-  const CollectorRecord all[] = {
-      first,
-      {1, "", "best", {4'000'000, 3, 1 << 19, 7, 2}, "best: no calls\nbest: 2 of 9 are missing"},
-      {1, "", "other", {0, 0, 0, 1, 0}, ""}};
-  EXPECT_THAT(collector_texts(all),
-              ElementsAre("rank 1: best: 2 of 9 are missing", "best: no calls",
-                          "best, 2 processes: 12 records, 2 lost; 6 ms of its own threads, 1.5 MiB",
-                          "other: 1 records, none lost; 0 ms of its own threads, 0.0 MiB"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "backend/base/error.h"
+#include "backend/record/collector_texts.h"
 #include "backend/record/shared_trace_reader.h"
 #include "backend/record/shared_trace_sink.h"
 #include "tests/support/kept_trace.h"
@@ -65,7 +66,7 @@ TEST_F(SharedTraceTest, BringsOverTracksNamesDetailsAndRecords) {
   EXPECT_EQ(launched.correlation, 5u);
   ASSERT_EQ(kept.tracks()[1].records.size(), 1u);
   EXPECT_EQ(kept.tracks()[1].records[0].counter(), (CounterSample{50, 312.5}));
-  EXPECT_EQ(notes, std::vector<std::string>{"python (process 7): nvtx: not here"});
+  EXPECT_EQ(notes, std::vector<std::string>{"nvtx: not here"});
   EXPECT_TRUE(reader.is_empty());
   EXPECT_FALSE(reader.drain());
 }
@@ -87,12 +88,38 @@ TEST_F(SharedTraceTest, CostsOfCollectorsAreThoseThatWereToldLast) {
                  "nccl",
                  {1, 2, 3, 4, 5},
                  "nccl: the process ended before the collector did: what had not been handed over by then is missing "
-                 "and counted nowhere, and what it took is as of up to a second before"}}));
+                 "and counted nowhere, and what it took is as of up to a second before",
+                 CollectorOutcome::kCutOff}}));
+  EXPECT_NE(reader.collectors(true)[1].notes.find("the process went on"), std::string::npos);
   EXPECT_EQ(notes.size(), 2u);
   memory->costs[0].records = -1;
   EXPECT_EQ(reader.collectors()[0].cost.records, 0) << "damage";
   for (int i = 2; i < SharedTrace::kMaxCollectors; ++i) EXPECT_TRUE(program.collector("more"));
   EXPECT_FALSE(program.collector("too many"));
+}
+
+TEST_F(SharedTraceTest, ACollectorWithoutAReportIsCutOff) {
+  program.collector("cupti");
+  reader.drain();
+  EXPECT_FALSE(reader.have_collectors_ended());
+  const CollectorRecord record = reader.collectors().at(0);
+  EXPECT_EQ(record.outcome, CollectorOutcome::kCutOff);
+  EXPECT_EQ(record.cost, CollectorCost());
+  EXPECT_NE(record.notes.find("counted nowhere"), std::string::npos);
+  EXPECT_EQ(text_of(record), "at least 0 records, losses unknown");
+}
+
+TEST_F(SharedTraceTest, ACollectorThatCannotBeStartedIsARecordWithItsReason) {
+  program.note("cupti: another tool traces", program.not_started("cupti"));
+  const std::optional<std::uint32_t> nccl = program.collector("nccl");
+  program.set_cost(*nccl, {}, true);
+  reader.drain();
+  EXPECT_TRUE(reader.have_collectors_ended());
+  EXPECT_EQ(notes, std::vector<std::string>{"cupti: another tool traces"});
+  EXPECT_EQ(reader.collectors(),
+            (std::vector<CollectorRecord>{
+                {3, "python (process 7)", "cupti", {}, "cupti: another tool traces", CollectorOutcome::kNotStarted},
+                {3, "python (process 7)", "nccl"}}));
 }
 
 TEST_F(SharedTraceTest, CollectivesOfNcclComeOver) {

@@ -1,4 +1,5 @@
 // What a report says of a program that was observed.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +20,14 @@ Observation sample() {
   o.run.end_ns = 3'000'000;
   o.file = "runs/out.db";
   o.tool_version = "1.0";
-  o.work = {{0, "device stream", "kernel", 4, 2'000'000}, {{}, "foreign", "other", 1, 0}};
+  o.first_event_ns = 200'000;
+  o.last_event_ns = 2'700'000;
+  o.work = {{0, "device stream", "kernel", 4, 2'000'000}, {{}, "NCCL", "transfer", 1, 0}};
   o.kernels = {{"gemm", 4, 2'000'000}};
+  o.operations = {{"AllReduce RING SIMPLE", 4, 0, 8'000'000, 300'000, 1'300'000}};
+  o.counters = {{"GPU 0 SM clock", "MHz", 1'200, 1'975.5, 1'980},
+                {"GPU 0 temperature", "C", 41, 50.25, 63},
+                {"GPU 0 energy", "J", 0, 70, 140}};
   o.collectors = {{0, "python (process 7)", "cupti", {4'000'000, 0, 3 << 20, 1'234, 5}, ""},
                   {kNoRank, "", "nvml", {1'000'000, 0, 1 << 20, 77, 0}, ""}};
   return o;
@@ -32,10 +39,49 @@ TEST(ObservedPart, SaysWhatRanAndForHowLong) {
   EXPECT_EQ(report.title, "An observed program");
   const std::string text = render_markdown(report);
   EXPECT_THAT(
-      text, AllOf(HasSubstr("observed, all times measured; 2 ranks; 3.00 ms"), HasSubstr("device stream"),
+      text, AllOf(HasSubstr("observed, all times measured; 2 ranks; the program ran 3.00 ms; 2.50 ms from its first to "
+                            "its last event"),
+                  HasSubstr("| rank 0 | device stream |"), HasSubstr("| no rank | NCCL | transfer |"),
                   HasSubstr("gemm"), HasSubstr("500 us"), HasSubstr("python (process 7)"), HasSubstr("1,234"),
                   HasSubstr("4.00 ms"), HasSubstr("all of the host"), Not(HasSubstr(" nan")), Not(HasSubstr(" inf"))));
   EXPECT_THAT(render_html(report), AllOf(HasSubstr("torchrun &lt;train&gt;.py"), Not(HasSubstr("<train>"))));
+}
+
+TEST(ObservedPart, SaysWhatCollectorsDidNotCollect) {
+  Observation o = sample();
+  o.collectors[0].outcome = CollectorOutcome::kCutOff;
+  o.collectors[0].notes = "cupti: no ranges";
+  o.collectors[1].outcome = CollectorOutcome::kNotStarted;
+  o.collectors[1].notes = "nvml: there is no NVML";
+  for (int process : {8, 9}) {
+    o.collectors.push_back(o.collectors[0]);
+    o.collectors.back().process = fmt::format("python (process {})", process);
+  }
+  const std::vector<Observation> observed = {o};
+  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+              AllOf(HasSubstr("at least 1,234 | unknown"), HasSubstr("did not collect"),
+                    HasSubstr("nvml: there is no NVML"), HasSubstr("3 processes: cupti: no ranges")));
+}
+
+TEST(ObservedPart, HasOperationsOfNcclWithWhatTheyWaitedFor) {
+  std::vector<Observation> observed = {sample()};
+  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+              AllOf(HasSubstr("| operation | count | bytes | total | queued | on device | mean |"),
+                    HasSubstr("| AllReduce RING SIMPLE | 4 | 8.00 MB | 1.60 ms | 300 us | 1.30 ms | 400 us |"),
+                    HasSubstr("Queued: from the call")));
+  // An NCCL that does not tell when its device began, and an operation that hangs.
+  observed.front().operations = {{"Send", 2, 1, 300, 800'000, 0}};
+  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+              AllOf(HasSubstr("| operation | count | not ended | bytes | total | mean |"),
+                    HasSubstr("| Send | 2 | 1 | 300 B | 800 us | 400 us |"), Not(HasSubstr("Queued"))));
+}
+
+TEST(ObservedPart, HasCountersWithTheirUnits) {
+  const std::vector<Observation> observed = {sample()};
+  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+              AllOf(HasSubstr("| GPU 0 SM clock | 1,200 MHz | 1,976 MHz | 1,980 MHz |"),
+                    HasSubstr("| GPU 0 temperature | 41 °C | 50.2 °C | 63 °C |"),
+                    HasSubstr("| GPU 0 energy, in all | – | – | 140 J |")));
 }
 
 TEST(ObservedPart, SaysWhatIsMissing) {
@@ -43,12 +89,14 @@ TEST(ObservedPart, SaysWhatIsMissing) {
   o.run.finished = false;
   o.work.clear();
   o.kernels.clear();
+  o.operations.clear();
+  o.counters.clear();
   o.recording = {.events_sent = 9, .events_stored = 7, .dropped = 2, .incidents = {{"rank 1, killed: signal 9"}}};
   const std::vector<Observation> observed = {o};
   const std::string text = render_markdown(make_report({}, {}, observed));
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("Nobody saw the program end"), HasSubstr("2 of 9 events are not in the file"),
-                    HasSubstr("Rank 1, killed"), HasSubstr("No event was recorded"), HasSubstr("spscope doctor")));
+  EXPECT_THAT(text, AllOf(HasSubstr("Nobody saw the program end"), HasSubstr("2 of 9 events are not in the file"),
+                          HasSubstr("Rank 1, killed"), HasSubstr("No event was recorded"), HasSubstr("spscope doctor"),
+                          Not(HasSubstr("NCCL")), Not(HasSubstr("GPUs"))));
 }
 
 }  // namespace

@@ -155,7 +155,8 @@ TEST(EnumNames, StoredNumbersStay) {
   for (const char* row :
        {"chunk.record_kind 0 span", "chunk.record_kind 1 collective", "chunk.record_kind 2 counter",
         "chunk.record_kind 3 work", "chunk.codec 1 planes", "incident.kind 0 failed", "incident.kind 1 hung",
-        "incident.kind 2 stopped", "incident.kind 3 killed", "incident.kind 4 lost", "incident.kind 5 interrupted"})
+        "incident.kind 2 stopped", "incident.kind 3 killed", "incident.kind 4 lost", "incident.kind 5 interrupted",
+        "collector.outcome 0 complete", "collector.outcome 1 cut off", "collector.outcome 2 not started"})
     EXPECT_NE(text.find(std::string(row) + "\n"), std::string::npos) << row;
 }
 

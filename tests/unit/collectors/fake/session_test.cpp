@@ -2,10 +2,9 @@
 // explained.
 #include "collectors/cupti/session.h"
 
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <link.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +19,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "collectors/cupti/api_calls.h"
+#include "collectors/cupti/nvtx.h"
 #include "tests/unit/collectors/fake/fake_cupti.h"
 
 namespace spscope::cupti {
@@ -416,10 +416,10 @@ TEST_P(CuptiSession, AKindThatCuptiRefusesIsLeftOutWithANote) {
   Session session(options(), sink.function());
   fake_.run(kAll, 10);
   session.stop();
-  EXPECT_THAT(session.notes(), testing::Contains(HasSubstr("NVTX markers: CUPTI")));
+  EXPECT_THAT(session.notes(), testing::Contains(HasSubstr("NVTX ranges: CUPTI")));
   fake_.reset("fail=cuptiActivityEnable.12:35");
   EXPECT_THAT(Session(options(), [](const Record&) {}).notes(),
-              testing::Contains(testing::AllOf(HasSubstr("NVTX markers: CUPTI"), HasSubstr("; the driver keeps"))))
+              testing::Contains(testing::AllOf(HasSubstr("NVTX ranges: CUPTI"), HasSubstr("; the driver keeps"))))
       << "with what to do";
   EXPECT_EQ(sink.all<MarkerRecord>().size(), 0u);
   EXPECT_EQ(sink.all<KernelRecord>().size(), 30u);
@@ -506,43 +506,45 @@ TEST_P(CuptiSession, WorkThatHasNotEndedAtTheStopIsCounted) {
   EXPECT_EQ(sink.kernel_names.size(), 3u);
 }
 
-TEST_P(CuptiSession, NvtxThatNobodyPointsToCuptiIsNoted) {
+TEST_P(CuptiSession, NvtxThatDoesNotFindUsIsNoted) {
   const auto notes = [](const SessionOptions& started) { return Session(started, [](const Record&) {}).notes(); };
-  const auto has_note = testing::Contains(
-      testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"), HasSubstr("set it to " + fake_.path() + " for the program")));
+  const auto has_note =
+      testing::Contains(testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"), HasSubstr("passes it on")));
   unsetenv("NVTX_INJECTION64_PATH");
   EXPECT_THAT(notes(options_of_attach()), has_note);
   EXPECT_THAT(notes(options()), testing::Not(has_note)) << "of a run of a plan";
-  setenv("NVTX_INJECTION64_PATH", fake_.path().c_str(), 1);
+  setenv("NVTX_INJECTION64_PATH", "whatever", 1);
   EXPECT_THAT(notes(options_of_attach()), testing::Not(has_note));
   unsetenv("NVTX_INJECTION64_PATH");
 }
 
-TEST_P(CuptiSession, NvtxIsPointedToTheFileOfALibraryThatWasFoundByItsName) {
-  const std::filesystem::path path = fake_.path();
-  void* const found = dlopen(path.filename().c_str(), RTLD_NOW | RTLD_NOLOAD);
-  link_map* of = nullptr;
-  if (found != nullptr) dlinfo(found, RTLD_DI_LINKMAP, static_cast<void*>(&of));
-  if (of != nullptr && !std::filesystem::equivalent(of->l_name, path))
-    GTEST_SKIP() << "another test has loaded " << of->l_name << ", which has this name, too";
-  SessionOptions named = options_of_attach();
-  named.library = path.filename().string();
-  unsetenv("NVTX_INJECTION64_PATH");
-  const Session session(named, [](const Record&) {});
-  EXPECT_EQ(session.library().path, named.library);
-  EXPECT_THAT(session.notes(), testing::Contains(HasSubstr("set it to " + std::filesystem::canonical(path).string())));
+// That of this program.
+bool give_functions() { return give_to_nvtx(NVTX_VERSIONED_IDENTIFIER(nvtxGetExportTable)); }
+
+TEST_P(CuptiSession, NvtxGetsCuptiWhileASessionRecordsRanges) {
+  Sink sink;
+  Session session(options(), sink.function());
+  EXPECT_TRUE(give_functions());
+  nvtxRangePushA("step");
+  nvtxRangePop();
+  session.stop();
+  expect_all_accounted_for(session, sink);
+  const std::vector<MarkerRecord> ranges = sink.all<MarkerRecord>();
+  ASSERT_EQ(ranges.size(), 2u);
+  EXPECT_EQ(ranges[0].id, ranges[1].id);
+  EXPECT_FALSE(give_functions()) << "the session has ended";
+  fake_.reset("fail=cuptiActivityEnable.12:27");
+  const Session without(options(), [](const Record&) {});
+  EXPECT_FALSE(give_functions()) << "it has no ranges";
 }
 
-TEST_P(CuptiSession, NvtxIsNotPointedToTheCuptiWithWhichItCrashes) {
-  unsetenv("NVTX_INJECTION64_PATH");
+TEST_P(CuptiSession, NvtxDoesNotGetTheCuptiWithWhichItCrashes) {
   fake_.reset("version=130000");
-  EXPECT_THAT(Session(options_of_attach(), [](const Record&) {}).notes(),
-              testing::Contains(testing::AllOf(HasSubstr("NVTX_INJECTION64_PATH"),
-                                               HasSubstr("use CUPTI of CUDA 13.0 update 1 or newer"),
-                                               HasSubstr("not to " + fake_.path()))));
-  fake_.reset("version=130001");
-  EXPECT_THAT(Session(options_of_attach(), [](const Record&) {}).notes(),
-              testing::Contains(HasSubstr("set it to " + fake_.path() + " for the program")));
+  const Session session(options(), [](const Record&) {});
+  EXPECT_FALSE(give_functions());
+  EXPECT_THAT(session.notes(),
+              testing::Contains(testing::AllOf(HasSubstr("programs that use NVTX crash with " + fake_.path()),
+                                               HasSubstr("use CUPTI of CUDA 13.0 update 1 or newer"))));
 }
 
 TEST_P(CuptiSession, CallsOfTheRuntimeAreRecordedWhereTheyCanBeChosen) {

@@ -1,0 +1,124 @@
+#include "backend/record/collector_texts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <sstream>
+
+#include "backend/base/number_text.h"
+
+namespace spscope {
+namespace {
+
+std::string records_text(const CollectorSum& sum) {
+  const CollectorCost& cost = sum.cost;
+  const std::string at_least = sum.cut_off > 0 ? "at least " : "";
+  return fmt::format("{}{} record{}, {}", at_least, cost.records, cost.records == 1 ? "" : "s",
+                     cost.dropped > 0  ? fmt::format("{}{} lost", at_least, cost.dropped)
+                     : sum.cut_off > 0 ? std::string("losses unknown")
+                                       : std::string("none lost"));
+}
+
+// Of those that were started.
+std::string cost_text(const CollectorSum& sum) {
+  const CollectorCost& cost = sum.cost;
+  if (cost == CollectorCost() && sum.cut_off == 0) return "nothing to collect";
+  std::string text = records_text(sum);
+  if (cost.thread_ns > 0 || cost.memory_bytes > 0)
+    text += fmt::format("; {} of its own threads, {:.1f} MiB", duration_text(static_cast<double>(cost.thread_ns)),
+                        static_cast<double>(cost.memory_bytes) / (1 << 20));
+  return text;
+}
+
+}  // namespace
+
+void TextsOfProcesses::add(const std::string& text, const std::string& process) {
+  auto known = std::ranges::find(said_, text, &Said::text);
+  if (known == said_.end()) known = said_.insert(said_.end(), {text});
+  if (!process.empty() && std::ranges::find(known->processes, process) == known->processes.end())
+    known->processes.push_back(process);
+}
+
+std::vector<std::string> TextsOfProcesses::lines() const {
+  constexpr std::size_t kMostNamed = 2;
+  std::vector<std::string> lines;
+  for (const Said& said : said_)
+    lines.push_back(said.processes.empty() ? said.text
+                    : said.processes.size() <= kMostNamed
+                        ? fmt::format("{}: {}", fmt::join(said.processes, ", "), said.text)
+                        : fmt::format("{} processes: {}", said.processes.size(), said.text));
+  return lines;
+}
+
+void CollectorSum::add(const CollectorRecord& record) {
+  cost += record.cost;
+  ++processes;
+  cut_off += record.outcome == CollectorOutcome::kCutOff;
+  if (record.outcome != CollectorOutcome::kNotStarted || not_started++ > 0) return;
+  why_not_started = record.notes.substr(0, record.notes.find('\n'));
+  if (const std::string prefix = name + ": "; why_not_started.starts_with(prefix))
+    why_not_started.erase(0, prefix.size());
+}
+
+std::vector<CollectorSum> sums_of(std::span<const CollectorRecord> records) {
+  std::map<std::string, CollectorSum> by_name;
+  for (const CollectorRecord& record : records)
+    by_name.try_emplace(record.name, CollectorSum{record.name}).first->second.add(record);
+  std::vector<CollectorSum> sums;
+  for (auto& [name, sum] : by_name) sums.push_back(std::move(sum));
+  return sums;
+}
+
+std::string text_of(const CollectorSum& sum) {
+  if (sum.not_started == 0) return cost_text(sum);
+  std::string text = sum.not_started == sum.processes
+                         ? "did not collect"
+                         : fmt::format("{}; did not collect in {} of them", cost_text(sum), sum.not_started);
+  return sum.why_not_started.empty() ? text : fmt::format("{}: {}", text, sum.why_not_started);
+}
+
+std::string text_of(const CollectorRecord& record) {
+  CollectorSum sum{record.name};
+  sum.add(record);
+  return text_of(sum);
+}
+
+std::string line_of(const CollectorSum& sum) {
+  return fmt::format("{}{}: {}", sum.name, sum.processes == 1 ? "" : fmt::format(", {} processes", sum.processes),
+                     text_of(sum));
+}
+
+std::string process_text(const CollectorRecord& record) {
+  if (!record.process.empty()) return record.process;
+  return record.first_rank == kNoRank ? "" : fmt::format("process of rank {}", record.first_rank);
+}
+
+std::vector<std::string> notes_of(const CollectorRecord& record) {
+  std::vector<std::string> notes;
+  std::istringstream lines(record.notes);
+  for (std::string note; std::getline(lines, note);) notes.push_back(note);
+  return notes;
+}
+
+std::vector<std::string> collector_texts(std::span<const CollectorRecord> records) {
+  std::vector<std::string> texts;
+  for (const CollectorSum& sum : sums_of(records)) {
+    if (sum.not_started == sum.processes) continue;
+    std::map<std::string, std::vector<int>> ranks_of_notes;
+    for (const CollectorRecord& record : records) {
+      if (record.name != sum.name || record.outcome == CollectorOutcome::kNotStarted) continue;
+      for (const std::string& note : notes_of(record)) ranks_of_notes[note].push_back(record.first_rank);
+    }
+    for (const auto& [note, ranks] : ranks_of_notes)
+      texts.push_back(std::ssize(ranks) == sum.processes
+                          ? note
+                          : fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), note));
+    texts.push_back(line_of(sum));
+  }
+  return texts;
+}
+
+}  // namespace spscope

@@ -1,0 +1,57 @@
+// What collectors took, and what they did not collect, for people.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/record/rank_records.h"
+
+namespace spscope {
+
+// What is said of processes; what is said of several is one line.
+class TextsOfProcesses {
+ public:
+  // `process`: "" when the text is of none.
+  void add(const std::string& text, const std::string& process);
+  // "python train.py (process 7): TEXT", of more than two "8 processes: TEXT". In the order of the first of each text.
+  std::vector<std::string> lines() const;
+
+  struct Said {
+    std::string text;
+    std::vector<std::string> processes = {};  // without ""
+  };
+  const std::vector<Said>& said() const { return said_; }
+
+ private:
+  std::vector<Said> said_;
+};
+
+// A collector in all processes that it was in.
+struct CollectorSum {
+  std::string name;
+  CollectorCost cost = {};
+  int processes = 0;
+  int cut_off = 0, not_started = 0;  // of these
+  std::string why_not_started = {};  // the first of these
+  void add(const CollectorRecord& record);
+};
+// By their names.
+std::vector<CollectorSum> sums_of(std::span<const CollectorRecord> records);
+
+// "12000 records, none lost; 31.2 ms of its own threads, 24.0 MiB", "at least 900 records, losses unknown; ...",
+// "did not collect: there is no library"
+std::string text_of(const CollectorSum& sum);
+std::string text_of(const CollectorRecord& record);
+// "cupti, 2 processes: 12000 records, ..."
+std::string line_of(const CollectorSum& sum);
+// "python train.py (process 7)", "process of rank 3", "" for the host.
+std::string process_text(const CollectorRecord& record);
+// Lines of CollectorRecord::notes.
+std::vector<std::string> notes_of(const CollectorRecord& record);
+
+// Of all processes of a run: of each collector what it took in all of them together, as "cupti, 2 processes: 12000
+// records, ...", and its notes, with the ranks where not all have the same. Without those that were not started.
+std::vector<std::string> collector_texts(std::span<const CollectorRecord> records);
+
+}  // namespace spscope
