@@ -10,10 +10,10 @@ namespace spscope {
 
 namespace {
 
-using Value = std::optional<std::string>;
+using FieldText = std::optional<std::string>;
 
 template <typename Number = std::int64_t>
-Number number_of(const Value& value) {
+Number number_of(const FieldText& value) {
   Number number = 0;
   if (value) std::from_chars(value->data(), value->data() + value->size(), number);
   return number;
@@ -32,7 +32,7 @@ std::vector<ObservedWork> work_of(const StoreReader& reader) {
   const QueryResult found = reader.query(
       "SELECT rank, track_kind, category, sum(count + unfinished), sum(total_ns) FROM event_stats "
       "GROUP BY rank, track_kind, category ORDER BY rank IS NULL, rank, track_kind, 5 DESC, category");
-  for (const std::vector<Value>& row : found.rows)
+  for (const std::vector<FieldText>& row : found.rows)
     work.push_back({row[0] ? std::optional(static_cast<int>(number_of(row[0]))) : std::nullopt, row[1].value_or(""),
                     row[2].value_or("other"), number_of(row[3]), number_of(row[4])});
   for (ObservedWork& w : work)
@@ -55,7 +55,7 @@ std::vector<ObservedName> kernels_of(const StoreReader& reader) {
       fmt::format("SELECT name, sum(count), sum(total_ns) FROM event_stats WHERE category = 'kernel' GROUP BY name "
                   "ORDER BY 3 DESC, name LIMIT {}",
                   Observation::kMostKernels));
-  for (const std::vector<Value>& row : found.rows)
+  for (const std::vector<FieldText>& row : found.rows)
     kernels.push_back({row[0].value_or(""), number_of(row[1]), number_of(row[2])});
   return kernels;
 }
@@ -71,7 +71,7 @@ std::vector<ObservedOperation> operations_of(const StoreReader& reader) {
       "WHERE t.name GLOB 'NCCL 0x*' AND category = 'transfer' GROUP BY e.name ORDER BY total(end_ns - begin_ns) DESC, "
       "e.name LIMIT {}",
       Observation::kMostOperations));
-  for (const std::vector<Value>& row : found.rows)
+  for (const std::vector<FieldText>& row : found.rows)
     operations.push_back({row[0].value_or(""), number_of(row[1]), number_of(row[2]), number_of(row[3]),
                           number_of(row[4]), number_of(row[5])});
   return operations;
@@ -91,7 +91,7 @@ std::vector<ObservedCounter> counters_of(const StoreReader& reader) {
   const QueryResult found = reader.query(
       "SELECT t.name, min(value), avg(value), max(value) FROM track t CROSS JOIN counter c ON c.track_id = t.track_id "
       "WHERE t.device IS NOT NULL AND value IS NOT NULL GROUP BY t.name ORDER BY min(t.track_id)");
-  for (const std::vector<Value>& row : found.rows) {
+  for (const std::vector<FieldText>& row : found.rows) {
     ObservedCounter& counter = counters.emplace_back(counter_of(row[0].value_or("")));
     counter.min = number_of<double>(row[1]);
     counter.mean = number_of<double>(row[2]);
@@ -102,7 +102,8 @@ std::vector<ObservedCounter> counters_of(const StoreReader& reader) {
 
 // Into `machine`: the GPUs that took part of which it says nothing, with their place on the bus where that is known.
 void add_gpus(const StoreReader& reader, std::vector<MachineLine>& machine) {
-  for (const std::vector<Value>& row : reader.query("SELECT id, busLocation FROM TARGET_INFO_GPU ORDER BY id").rows) {
+  for (const std::vector<FieldText>& row :
+       reader.query("SELECT id, busLocation FROM TARGET_INFO_GPU ORDER BY id").rows) {
     const std::string name = "GPU " + row[0].value_or("");
     if (std::ranges::find(machine, name, &MachineLine::name) == machine.end())
       machine.push_back({name, row[1] ? "at " + *row[1] : "model and place on the bus not recorded"});

@@ -12,7 +12,7 @@
 namespace spscope {
 namespace {
 
-constexpr double kRowHeight = 28;        // px of a bar across
+constexpr double kStackHeight = 28;      // px of a bar across
 constexpr double kColumnHeight = 132;    // px of the tallest column
 constexpr std::size_t kMostTitles = 64;  // above, columns are too thin to point at
 
@@ -47,15 +47,15 @@ std::string label(const StackedBars& chart, std::size_t part, double at, const s
     patch = fmt::format(
         "<rect class=\"part{} patch\" x=\"{:.3f}%\" y=\"{}\" width=\"{:.0f}\" height=\"{}\" rx=\"3\" "
         "transform=\"translate({:.0f} 0)\"/>",
-        part, 100 * at, (kRowHeight - kPatchHeight) / 2, width, kPatchHeight, -width / 2);
+        part, 100 * at, (kStackHeight - kPatchHeight) / 2, width, kPatchHeight, -width / 2);
   }
   return patch +
-         fmt::format("<text class=\"on{}\" x=\"{:.3f}%\" y=\"{}\">{}</text>", part, 100 * at, kRowHeight / 2, words);
+         fmt::format("<text class=\"on{}\" x=\"{:.3f}%\" y=\"{}\">{}</text>", part, 100 * at, kStackHeight / 2, words);
 }
 
 std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, double scale) {
   constexpr double kRoomForText = 0.12;  // of the width
-  std::string text = fmt::format("<svg class=\"bar\" height=\"{}\" role=\"img\" aria-label=\"{}\">", kRowHeight,
+  std::string text = fmt::format("<svg class=\"bar\" height=\"{}\" role=\"img\" aria-label=\"{}\">", kStackHeight,
                                  html_escaped(bar.label + ", " + duration_text(total(bar))));
   std::string labels;  // above the mark
   double x = 0;
@@ -63,14 +63,14 @@ std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, doubl
     const double width = bar.parts_ns[p] / scale;
     if (width <= 0) continue;
     text += area(chart.parts, p,
-                 fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"", 100 * x, 100 * width, kRowHeight),
+                 fmt::format("x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"{}\"", 100 * x, 100 * width, kStackHeight),
                  tooltip(chart, bar, p));
     if (width >= kRoomForText) labels += label(chart, p, x + width / 2, duration_text(bar.parts_ns[p]));
     x += width;
   }
   if (chart.mark_ns)
     text += fmt::format("<line class=\"mark\" x1=\"{0:.3f}%\" x2=\"{0:.3f}%\" y1=\"-4\" y2=\"{1}\"/>",
-                        100 * *chart.mark_ns / scale, kRowHeight + 4);
+                        100 * *chart.mark_ns / scale, kStackHeight + 4);
   return text + labels + "</svg>";
 }
 

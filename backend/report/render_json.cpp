@@ -183,7 +183,7 @@ Json memory_json(const MemoryNeed& need) {
           {"bytes_by_rank", std::move(ranks)}};
 }
 
-Json terms_json(const TimeTerms& terms) {
+Json compared_terms(const TimeTerms& terms) {
   Json object;
   for (std::size_t i = 0; i < terms.ns.size(); ++i) object[std::string(time_term_rows()[i].key)] = terms.ns[i];
   return object;
@@ -202,7 +202,7 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
             {"ring_step", l->ring_step > 0 ? Json(l->ring_step) : Json(nullptr)}};
   return {{"than", reason->than},
           {"difference_ns", reason->difference_ns},
-          {"terms_ns", terms_json(reason->terms)},
+          {"terms_ns", compared_terms(reason->terms)},
           {"cause", cause_name(reason->cause)},
           {"cause_ns", reason->cause_ns},
           {"along_path", reason->along_path},
@@ -211,8 +211,8 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
 }
 
 void add_reasons(const StrategyResult& s, const Judgement& judgement, Json& object) {
-  object["terms_ns"] = s.terms ? terms_json(*s.terms) : Json(nullptr);
-  object["path_terms_ns"] = s.path_terms ? terms_json(*s.path_terms) : Json(nullptr);
+  object["terms_ns"] = s.terms ? compared_terms(*s.terms) : Json(nullptr);
+  object["path_terms_ns"] = s.path_terms ? compared_terms(*s.path_terms) : Json(nullptr);
   object["waited_for_ns"] = or_null(s.waited_for_ns);
   constexpr std::size_t kMostWaits = 256;  // the longest ones
   object["rank_waits"] =

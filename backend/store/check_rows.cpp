@@ -18,14 +18,15 @@ namespace spscope {
 
 namespace {
 
-[[noreturn]] void corrupt(const std::string& why) { throw Error(ErrorCode::kStoreCorrupt, why); }
+[[noreturn]] void corrupt_rows(const std::string& why) { throw Error(ErrorCode::kStoreCorrupt, why); }
 
 // A picture has no checksum of its own, and nothing but its size to go by.
 void check_thumbnail(const Statement& row) {
   constexpr std::int64_t kCells = DensityThumbnail::kSide * DensityThumbnail::kSide;
-  if (row.integer(0) != DensityThumbnail::kSide || std::ssize(row.blob(1)) != kCells) corrupt("it has another size");
+  if (row.integer(0) != DensityThumbnail::kSide || std::ssize(row.blob(1)) != kCells)
+    corrupt_rows("it has another size");
   if (row.integer(2) != row.integer(3))
-    corrupt(fmt::format("its mask has {} of {} pictures", row.integer(2), row.integer(3)));
+    corrupt_rows(fmt::format("its mask has {} of {} pictures", row.integer(2), row.integer(3)));
 }
 
 // `check` gets `columns`, behind which those of the key follow.

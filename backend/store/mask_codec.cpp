@@ -12,8 +12,8 @@ namespace spscope {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x4b534d53;  // "SMSK"
-constexpr std::int64_t kVersion = 1;
+constexpr std::uint32_t kMaskMagic = 0x4b534d53;  // "SMSK"
+constexpr std::int64_t kMaskVersion = 1;
 constexpr std::int64_t kMaxHeads = 1 << 16, kMaxTokens = 1 << 30;
 constexpr int kSide = DensityThumbnail::kSide;
 
@@ -65,8 +65,8 @@ DensityThumbnail thumbnail(const BlockMask& mask, int head, const std::vector<st
 std::vector<std::uint8_t> encode_mask(const BlockMask& mask) {
   SPSCOPE_CHECK(!mask.refined());
   ByteWriter out;
-  out.fixed32(kMagic);
-  out.number(kVersion);
+  out.fixed32(kMaskMagic);
+  out.number(kMaskVersion);
   out.number(mask.heads());
   out.unsigned_number(static_cast<std::uint64_t>(mask.coarse_blocks()));
   for (std::int32_t block = 0; block < mask.coarse_blocks(); ++block) out.number(mask.block(block).size());
@@ -77,8 +77,8 @@ std::vector<std::uint8_t> encode_mask(const BlockMask& mask) {
 
 BlockMask decode_mask(std::span<const std::uint8_t> bytes) {
   ByteReader in(bytes, "a mask");
-  if (in.fixed32() != kMagic) in.fail("it is not a mask");
-  in.number_in(kVersion, kVersion);
+  if (in.fixed32() != kMaskMagic) in.fail("it is not a mask");
+  in.number_in(kMaskVersion, kMaskVersion);
   const int heads = in.number32(1, kMaxHeads);
   std::vector<std::int32_t> starts = {0};
   const std::size_t blocks = in.count();

@@ -13,9 +13,9 @@ namespace spscope {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x4e4c5053;  // "SPLN"
+constexpr std::uint32_t kPlanMagic = 0x4e4c5053;  // "SPLN"
 // 2: posts have their collective.
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kPlanVersion = 2;
 constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 // More than any cluster has; keeps arrays by rank small when the file is hostile.
 constexpr std::int64_t kMaxRanks = 1 << 20;
@@ -30,8 +30,8 @@ class PlanEncoder {
   explicit PlanEncoder(const Plan& plan) : plan_(plan) {}
 
   std::vector<std::uint8_t> encode() {
-    out_.fixed32(kMagic);
-    out_.number(kVersion);
+    out_.fixed32(kPlanMagic);
+    out_.number(kPlanVersion);
     shape();
     sets();
     references();
@@ -202,8 +202,8 @@ class PlanDecoder {
   explicit PlanDecoder(std::span<const std::uint8_t> bytes) : in_(bytes, "a plan") {}
 
   Plan decode() {
-    if (in_.fixed32() != kMagic) in_.fail("it is not a plan");
-    version_ = in_.number_in(1, kVersion);
+    if (in_.fixed32() != kPlanMagic) in_.fail("it is not a plan");
+    version_ = in_.number_in(1, kPlanVersion);
     shape();
     sets();
     references();
@@ -386,7 +386,7 @@ class PlanDecoder {
   }
 
   ByteReader in_;
-  std::int64_t version_ = kVersion;
+  std::int64_t version_ = kPlanVersion;
   Plan plan_;
   std::vector<SetId> sets_;
 };

@@ -43,14 +43,14 @@ void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view
     for (const FactorName& n : kNames) names.push_back(n.name);
     const std::string near = nearest_name(name, names);
     problems.push_back(bad_what_if(fmt::format("there is no \"{}\"", name),
-                             near.empty() ? fmt::format("use NAME=NUMBER of {}", fmt::join(names, ", "))
-                                          : fmt::format("did you mean \"{}\"?", near)));
+                                   near.empty() ? fmt::format("use NAME=NUMBER of {}", fmt::join(names, ", "))
+                                                : fmt::format("did you mean \"{}\"?", near)));
     return;
   }
   const std::string_view text = equals < item.size() ? item.substr(equals + 1) : "";
   if (const auto [first, is_new] = given.try_emplace(name, text); !is_new) {
     problems.push_back(bad_what_if(fmt::format("{} is given twice, as \"{}\" and as \"{}\"", name, first->second, text),
-                             fmt::format("give {} once", name)));
+                                   fmt::format("give {} once", name)));
     return;
   }
   double value = 0;
@@ -59,9 +59,10 @@ void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view
   const bool is_density = found->member == nullptr;
   const double least = is_density ? 0 : kLeast, most = is_density ? 1 : kMost;
   if (!is_number || !(value >= least && value <= most) || value == 0) {
-    problems.push_back(bad_what_if(fmt::format("\"{}\" is not a number {} of {}", text,
-                                         is_density ? "above 0 and at most 1" : "from 0.001 to 1000", name),
-                             fmt::format("{}: {}, as {}={}", name, found->help, name, is_density ? "0.2" : "0.5")));
+    problems.push_back(
+        bad_what_if(fmt::format("\"{}\" is not a number {} of {}", text,
+                                is_density ? "above 0 and at most 1" : "from 0.001 to 1000", name),
+                    fmt::format("{}: {}, as {}={}", name, found->help, name, is_density ? "0.2" : "0.5")));
     return;
   }
   if (is_density)
@@ -70,19 +71,19 @@ void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view
     what_if.factors.*(found->member) = value;
 }
 
-std::optional<Judgement> judgement_of(const Comparison& c) {
+std::optional<Judgement> judgement_if_any(const Comparison& c) {
   const std::vector<ModeGroup> groups = by_mode(c);
   return groups.empty() ? std::nullopt : std::optional(judge(groups.front()));
 }
 
 const StrategyResult* fastest(const Comparison& c) {
-  const std::optional<Judgement> judgement = judgement_of(c);
+  const std::optional<Judgement> judgement = judgement_if_any(c);
   return judgement && !judgement->ranked.empty() ? judgement->ranked.front() : nullptr;
 }
 
 // " (the model cannot tell it from ring r4, snake u4: within 6.2 %)", where it is not clearly the fastest; else "".
 std::string tie_text(const Comparison& c) {
-  const std::optional<Judgement> judgement = judgement_of(c);
+  const std::optional<Judgement> judgement = judgement_if_any(c);
   if (!judgement || judgement->level < 2 || !judgement->error) return "";
   std::vector<std::string> names;
   for (int i = 1; i < judgement->level; ++i) names.push_back(judgement->ranked[static_cast<std::size_t>(i)]->label);
@@ -92,7 +93,7 @@ std::string tie_text(const Comparison& c) {
 
 // Whether the model cannot tell the strategy from the fastest.
 bool tied_with_fastest(const Comparison& c, const std::string& id) {
-  const std::optional<Judgement> judgement = judgement_of(c);
+  const std::optional<Judgement> judgement = judgement_if_any(c);
   for (int i = 0; judgement && i < judgement->level; ++i)
     if (judgement->ranked[static_cast<std::size_t>(i)]->id == id) return true;
   return false;
@@ -155,7 +156,7 @@ Section what_if_section(const Comparison& as_it_is, const Comparison& then, cons
                    {"end to end", "end_to_end"}, {"what if", "end_to_end"},
                    text_column("setting then")};
   // None where one that was asked for cannot run.
-  const std::optional<Judgement> judgement = judgement_of(then);
+  const std::optional<Judgement> judgement = judgement_if_any(then);
   const StrategyResult* best = judgement && judgement->refused.empty() ? fastest(then) : nullptr;
   for (const StrategyResult& s : as_it_is.strategies) {
     const StrategyResult* other = then.find(s.id);

@@ -20,12 +20,12 @@ constexpr int kSettling = 4;
 // After which a question that is not answered shows words, and a little more.
 constexpr std::chrono::milliseconds kWordsCome{800};
 
-struct Context {
-  Context() {
+struct HeadlessContext {
+  HeadlessContext() {
     ImGui::CreateContext();
     ImGui::GetIO().IniFilename = nullptr;
   }
-  ~Context() { ImGui::DestroyContext(); }
+  ~HeadlessContext() { ImGui::DestroyContext(); }
 };
 
 void write_text(const std::string& path, const std::string& text) {
@@ -39,7 +39,7 @@ void write_text(const std::string& path, const std::string& text) {
 }  // namespace
 
 int run_headless(const Options& options) {
-  const Context context;
+  const HeadlessContext context;
   ImGuiIO& io = ImGui::GetIO();
   std::unique_ptr<HeadlessSurface> surface;
   std::unique_ptr<Renderer> renderer;

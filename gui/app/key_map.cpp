@@ -6,7 +6,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr auto kRows = std::to_array<CommandRow>({
+constexpr auto kCommandRows = std::to_array<CommandRow>({
 #define COMMAND(id, group, title, keys) {Command::id, #id, CommandGroup::group, title, keys},
 #include "gui/app/commands.def"
 #undef COMMAND
@@ -26,7 +26,7 @@ bool is_function_key(Key key) { return key >= Key::kF1 && key <= Key::kF12; }
 
 }  // namespace
 
-std::span<const CommandRow> command_rows() { return kRows; }
+std::span<const CommandRow> command_rows() { return kCommandRows; }
 
 std::string_view group_title(CommandGroup group) {
   switch (group) {
@@ -41,7 +41,7 @@ std::string_view group_title(CommandGroup group) {
 }
 
 KeyMap::KeyMap(const std::map<std::string, std::string>& changed) {
-  for (const CommandRow& row : kRows) {
+  for (const CommandRow& row : kCommandRows) {
     const auto own = changed.find(std::string(row.id));
     for (const KeyPress& press : presses_of(own != changed.end() ? std::string_view(own->second) : row.keys))
       bound_.push_back({press, &row});

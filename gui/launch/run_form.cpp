@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kStrategies = "run.strategies";
 
-std::string trimmed(std::string_view text) {
+std::string without_blanks(std::string_view text) {
   const std::size_t from = text.find_first_not_of(" \t\n"), to = text.find_last_not_of(" \t\n");
   return from == std::string_view::npos ? "" : std::string(text.substr(from, to - from + 1));
 }
@@ -50,7 +50,7 @@ std::string RunForm::text(std::string_view key) const {
 }
 
 void RunForm::set(std::string_view key, std::string_view text) {
-  const std::string value = trimmed(text);
+  const std::string value = without_blanks(text);
   const bool is_default = find_field(key) != nullptr ? value == typed_text(key, RunConfig()) : value.empty();
   if (is_default) {
     texts_.erase(std::string(key));

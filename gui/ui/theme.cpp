@@ -13,13 +13,13 @@ namespace {
 struct TokenRow {
   Rgb light, dark;
 };
-constexpr TokenRow kRows[] = {
+constexpr TokenRow kTokenRows[] = {
 #define TOKEN(name, css, light, dark) {light, dark},
 #include "backend/report/style_tokens.def"
 #include "gui/ui/theme.def"
 #undef TOKEN
 };
-static_assert(std::size(kRows) == kNumTokens);
+static_assert(std::size(kTokenRows) == kNumTokens);
 
 // Of a channel of 8 bits, on a linear scale.
 double linear(Rgb color, int shift) {
@@ -33,7 +33,7 @@ double luminance(Rgb color) {
 }  // namespace
 
 Rgb token_color(Token token, Appearance appearance) {
-  const TokenRow& row = kRows[static_cast<int>(token)];
+  const TokenRow& row = kTokenRows[static_cast<int>(token)];
   return appearance == Appearance::kLight ? row.light : row.dark;
 }
 

@@ -30,7 +30,7 @@ bool plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-ImVec2 at(float x, float y) { return {x, y}; }
+ImVec2 point(float x, float y) { return {x, y}; }
 ImVec2 top_left(const Rect& r) { return {r.left, r.top}; }
 ImVec2 bottom_right(const Rect& r) { return {r.right, r.bottom}; }
 
@@ -95,7 +95,7 @@ void Ui::hatch(const Rect& r, unsigned color) const {
   list.PushClipRect(top_left(r), bottom_right(r), true);
   const float step = px(6), height = r.height();
   for (float x = r.left - height; x < r.right; x += step)
-    list.AddLine(at(x, r.bottom), at(x + height, r.top), color, std::max(1.0F, px(1.2F)));
+    list.AddLine(point(x, r.bottom), point(x + height, r.top), color, std::max(1.0F, px(1.2F)));
   list.PopClipRect();
 }
 void Ui::dim(const Rect& rect) {
@@ -111,11 +111,11 @@ Rect Ui::clip() const {
 float Ui::width_left() const { return ImGui::GetContentRegionAvail().x; }
 float Ui::height_left() const { return ImGui::GetContentRegionAvail().y; }
 void Ui::same_line(float gap) { ImGui::SameLine(0, px(gap)); }
-void Ui::space(float design) { ImGui::Dummy(at(0, px(design))); }
+void Ui::space(float design) { ImGui::Dummy(point(0, px(design))); }
 void Ui::rule() {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   fill({from.x, from.y, from.x + width_left(), from.y + std::max(1.0F, px(1))}, color(Token::kRule));
-  ImGui::Dummy(at(0, px(1)));
+  ImGui::Dummy(point(0, px(1)));
 }
 
 void Ui::pane(std::string_view name, const PaneStyle& style, const std::function<void()>& content) {
@@ -129,11 +129,11 @@ void Ui::pane(std::string_view name, const PaneStyle& style, const std::function
   }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, 0);
   ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kRule));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, style.padded ? at(px(14), px(12)) : at(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, style.padded ? point(px(14), px(12)) : point(0, 0));
   ImGuiWindowFlags flags = style.scroll_x ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None;
   if (style.fixed) flags |= ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
   ImGui::PushID(path_.c_str(), path_.c_str() + path_.size());
-  const bool visible = begin_child("pane", at(style.width, style.height), style.border, style.padded, flags);
+  const bool visible = begin_child("pane", point(style.width, style.height), style.border, style.padded, flags);
   ImGui::PopStyleVar();
   const bool outer_x = scrolls_x_, outer_y = scrolls_y_;
   scrolls_x_ |= ImGui::GetScrollMaxX() > 0;
@@ -177,7 +177,7 @@ Rect Ui::text_at(float x, float y, std::string_view raw, const TextStyle& style,
   const float drawn_width = cut ? text_width(drawn, style.face) : wide;
   const float left = std::floor(style.right ? x + style.max_width - drawn_width : x), top = std::floor(y);
   const Rgb foreground = ink.value_or(theme_.color(style.ink));
-  draw_list().AddText(fonts_.font(style.face), high, at(left, top), color(foreground), drawn.data(),
+  draw_list().AddText(fonts_.font(style.face), high, point(left, top), color(foreground), drawn.data(),
                       drawn.data() + drawn.size());
   const Rect rect{left, top, left + drawn_width, top + high};
   UiItem item;
@@ -204,7 +204,7 @@ void Ui::text(std::string_view raw, const TextStyle& style) {
     const float top = style.beside ? (high - fonts_.size(style.face)) / 2 - px(1) : px(2);
     const Rect drawn = text_at(from.x, from.y + top, raw, limited);
     const float width = style.right ? limited.max_width : drawn.width();
-    ImGui::Dummy(at(width, high));
+    ImGui::Dummy(point(width, high));
     return;
   }
   const std::string whole = shown(raw);
@@ -224,7 +224,7 @@ void Ui::text(std::string_view raw, const TextStyle& style) {
     begin = stop;
     while (begin < end && *begin == ' ') ++begin;
   }
-  ImGui::Dummy(at(widest, std::max(line_height(style.face), y - from.y - px(2))));
+  ImGui::Dummy(point(widest, std::max(line_height(style.face), y - from.y - px(2))));
 }
 
 void Ui::heading(std::string_view text) {
@@ -242,7 +242,7 @@ Hit Ui::target(std::string_view name, const Rect& rect, const TargetStyle& style
   // An id of the whole name: in Dear ImGui's own labels "##" has a meaning.
   ImGui::PushID(reinterpret_cast<const void*>(std::hash<std::string_view>()(name)));
   const bool pressed =
-      ImGui::InvisibleButton("target", at(rect.width(), rect.height()),
+      ImGui::InvisibleButton("target", point(rect.width(), rect.height()),
                              kReachedByKeys | ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight);
   hit.hovered = ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled);
   hit.focused = ImGui::IsItemFocused() && ImGui::GetIO().NavVisible;
@@ -288,7 +288,7 @@ void Ui::mark(std::string_view name, const Rect& rect, std::string_view text, bo
 void Ui::tooltip(const std::function<void()>& content) {
   ImGui::PushStyleColor(ImGuiCol_PopupBg, color(Token::kRaised));
   ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kEdge));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, at(px(10), px(8)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, point(px(10), px(8)));
   const Token outer = std::exchange(back_, Token::kRaised);
   const int below = std::exchange(layer_, 2);
   ImGui::BeginTooltip();
@@ -313,21 +313,21 @@ bool Ui::begin_popup(std::string_view name, bool centered, float width) {
   const std::string id = path_ + "/" + std::string(name);
   if (!ImGui::IsPopupOpen(id.c_str())) return false;
   const ImVec2 display = ImGui::GetIO().DisplaySize;
-  if (centered) ImGui::SetNextWindowPos(at(display.x / 2, display.y * 0.18F), ImGuiCond_Always, at(0.5F, 0));
+  if (centered) ImGui::SetNextWindowPos(point(display.x / 2, display.y * 0.18F), ImGuiCond_Always, point(0.5F, 0));
   if (!centered) {
     const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
     const bool above = low.y > display.y - high.y, left = low.x > display.x * 0.7F;
     const float room = above ? low.y - px(8) : display.y - high.y - px(8);
-    ImGui::SetNextWindowPos(at(left ? high.x : low.x, above ? low.y - px(2) : high.y + px(2)), ImGuiCond_Appearing,
-                            at(left ? 1 : 0, above ? 1 : 0));
-    ImGui::SetNextWindowSizeConstraints(at(0, 0), at(display.x - px(16), room));
+    ImGui::SetNextWindowPos(point(left ? high.x : low.x, above ? low.y - px(2) : high.y + px(2)), ImGuiCond_Appearing,
+                            point(left ? 1 : 0, above ? 1 : 0));
+    ImGui::SetNextWindowSizeConstraints(point(0, 0), point(display.x - px(16), room));
   }
   if (width > 0)
-    ImGui::SetNextWindowSizeConstraints(at(std::min(width, display.x - px(24)), 0),
-                                        at(std::min(width, display.x - px(24)), display.y * 0.8F));
+    ImGui::SetNextWindowSizeConstraints(point(std::min(width, display.x - px(24)), 0),
+                                        point(std::min(width, display.x - px(24)), display.y * 0.8F));
   ImGui::PushStyleColor(ImGuiCol_PopupBg, color(Token::kRaised));
   ImGui::PushStyleColor(ImGuiCol_Border, color(Token::kEdge));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, at(px(12), px(10)));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, point(px(12), px(10)));
   ImGui::PushStyleVar(ImGuiStyleVar_PopupRounding, px(6));
   const bool open = ImGui::BeginPopup(id.c_str(), ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar(2);

@@ -17,7 +17,7 @@ namespace spscope::gui {
 
 namespace {
 
-constexpr auto kRows = std::to_array<ViewRow>({
+constexpr auto kViewRows = std::to_array<ViewRow>({
 #define VIEW(id, title, needs_file) {#id, title, make_##id##_view, needs_file},
 #include "gui/views/views.def"
 #undef VIEW
@@ -25,11 +25,11 @@ constexpr auto kRows = std::to_array<ViewRow>({
 
 }  // namespace
 
-std::span<const ViewRow> view_rows() { return kRows; }
+std::span<const ViewRow> view_rows() { return kViewRows; }
 
 const ViewRow* find_view(std::string_view id) {
-  const auto found = std::ranges::find(kRows, id, &ViewRow::id);
-  return found == kRows.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(kViewRows, id, &ViewRow::id);
+  return found == kViewRows.end() ? nullptr : &*found;
 }
 
 void draw_error(Ui& ui, std::string_view name, const Error& error) {

@@ -28,7 +28,7 @@ constexpr int kNoisePlanes = 2;
 // The smallest plane that is tried: a frame takes about 20 bytes, and has to halve the plane.
 constexpr std::size_t kLeastTried = 40;
 
-constexpr std::size_t kBlock = 128;  // records at a time
+constexpr std::size_t kEncodeBlock = 128;  // records at a time
 
 // What encoding needs besides its result. Each thread that encodes has one, since making a context of zstd takes longer
 // than compressing ten planes.
@@ -137,8 +137,8 @@ EncodedChunk encode(std::span<const Record> records, Compress compress, std::int
   const std::int64_t first_ns = C::begin(records[0]);
   const Record before_first = C::before_first(first_ns);
   std::array<std::uint64_t, sizeof...(columns)> all{};
-  for (std::size_t first = 0; first < records.size(); first += kBlock) {
-    const std::span<const Record> block = records.subspan(first, std::min(kBlock, records.size() - first));
+  for (std::size_t first = 0; first < records.size(); first += kEncodeBlock) {
+    const std::span<const Record> block = records.subspan(first, std::min(kEncodeBlock, records.size() - first));
     const Record* const before = first == 0 ? &before_first : &records[first - 1];
     extend(chunk.header, block);
     ((all[columns] |= fill<Record, columns>(before, block, work.columns[columns].data() + first)), ...);

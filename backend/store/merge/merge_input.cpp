@@ -75,7 +75,7 @@ void read_table(MergeSource& source, std::string_view table, std::string_view co
   damage.read(source, table, [&] { return read_rows(*source.db, table, columns, take); });
 }
 
-ChunkPlace chunk_of(const Statement& row) {
+ChunkPlace place_of_chunk(const Statement& row) {
   ChunkPlace place;
   place.chunk_id = row.integer(0);
   place.run = chunk_run(row, 1);
@@ -103,7 +103,7 @@ void read_tracks(MergeSource& source, Damage& damage) {
                                                    row.integer(3),          row.integer(4), row.integer(5)};
   });
   read_table(source, "chunk", fmt::format("chunk_id, run_id, track_id, seq, {}", kChunkHeaderColumns), damage,
-             [&](const Statement& row) { source_track(source, row.integer(2)).chunks.push_back(chunk_of(row)); });
+             [&](const Statement& row) { source_track(source, row.integer(2)).chunks.push_back(place_of_chunk(row)); });
   for (SourceTrack& track : source.tracks) std::ranges::stable_sort(track.chunks, {}, &ChunkPlace::seq);
 }
 

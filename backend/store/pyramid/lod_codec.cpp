@@ -16,7 +16,7 @@ namespace spscope {
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kLodVersion = 1;
 constexpr int kZstdLevel = 1;
 constexpr std::size_t kWorthCompressing = 64;  // bytes; below, the frame of zstd outweighs what it saves
 
@@ -128,7 +128,7 @@ std::int64_t nanoseconds(ByteReader& in, std::uint64_t x) {
 }
 
 void check_version(ByteReader& in) {
-  if (in.unsigned_number() != kVersion) in.fail("its layout is not known");
+  if (in.unsigned_number() != kLodVersion) in.fail("its layout is not known");
 }
 
 void check_num_buckets(ByteReader& in, std::int64_t num_buckets, int most) {
@@ -140,7 +140,7 @@ void check_num_buckets(ByteReader& in, std::int64_t num_buckets, int most) {
 std::vector<std::uint8_t> encode_level_block(int shift, std::int64_t first_bucket, std::span<const LodBucket> buckets) {
   SPSCOPE_CHECK(!buckets.empty() && buckets.size() <= kMaxLevelBlock);
   ByteWriter out;
-  out.unsigned_number(kVersion);
+  out.unsigned_number(kLodVersion);
   std::uint64_t busy = 0;
   for (const LodBucket& bucket : buckets)
     for (std::size_t c = 0; c < bucket.busy_ns.size(); ++c) busy |= std::uint64_t{bucket.busy_ns[c] > 0} << c;
@@ -176,7 +176,7 @@ std::vector<LodBucket> decode_level_block(int shift, std::int64_t first_bucket, 
 std::vector<std::uint8_t> encode_strip_block(std::span<const std::uint8_t> strip) {
   SPSCOPE_CHECK(!strip.empty() && strip.size() <= kMaxStripBlock);
   ByteWriter out;
-  out.unsigned_number(kVersion);
+  out.unsigned_number(kLodVersion);
   write_column(out, Values(strip.begin(), strip.end()));
   return std::move(out).finish();
 }

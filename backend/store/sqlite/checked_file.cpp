@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kGetPageCheck = 0x53505343;  // an opcode of our own for sqlite3_file_control
 constexpr std::size_t kMaxPageBytes = 65536;
-constexpr std::int64_t kHeaderBytes = 100;
+constexpr std::int64_t kFileHeaderBytes = 100;
 constexpr int kSubpageRead = 0x8000;  // SQLITE_IOCAP_SUBPAGE_READ, which older SQLite does not declare
 
 // What SQLite takes for its file. The file of the usual VFS follows in the same piece of memory.
@@ -75,7 +75,7 @@ int read_checked(sqlite3_file* file, std::uint8_t* out, int amount, sqlite3_int6
   const std::span<std::uint8_t> all(whole.data(), static_cast<std::size_t>(page_bytes));
   const int code = methods(file).xRead(inner(file), all.data(), static_cast<int>(page_bytes), page * page_bytes);
   if (code != SQLITE_OK) return code;
-  const bool is_header = page == 0 && begin + amount <= kHeaderBytes;
+  const bool is_header = page == 0 && begin + amount <= kFileHeaderBytes;
   if (!is_right(*check, number, all) && !is_header) return SQLITE_CORRUPT;
   std::memcpy(out, all.data() + begin, static_cast<std::size_t>(amount));
   return SQLITE_OK;

@@ -19,9 +19,9 @@ namespace {
 
 // The trailer: magic, bytes of a page, pages, change counter, a checksum for each page, checksum of all that; numbers
 // of 4 bytes, little-endian.
-constexpr std::string_view kMagic = "SPSC page sums 1";
+constexpr std::string_view kTrailerMagic = "SPSC page sums 1";
 constexpr std::int64_t kHeadBytes = 28, kFrameBytes = kHeadBytes + 4;
-constexpr std::uint32_t kMinPageBytes = 512, kMaxPageBytes = 65536;
+constexpr std::uint32_t kSmallestPage = 512, kLargestPage = 65536;
 
 // Numbers of the header of an SQLite file, which are big-endian, with their offsets in it.
 struct Header {
@@ -40,7 +40,7 @@ std::optional<Header> read_header(const ReadBytes& read) {
     for (std::size_t i = at; i < at + count; ++i) x = x << 8 | bytes[i];
     return x;
   };
-  return Header{number(16, 2) == 1 ? kMaxPageBytes : number(16, 2), number(24, 4), number(28, 4), number(92, 4)};
+  return Header{number(16, 2) == 1 ? kLargestPage : number(16, 2), number(24, 4), number(28, 4), number(92, 4)};
 }
 
 std::uint32_t number_at(std::span<const std::uint8_t> bytes, std::int64_t at) {
@@ -51,10 +51,10 @@ std::uint32_t number_at(std::span<const std::uint8_t> bytes, std::int64_t at) {
 
 // How many of the first bytes from `offset` on are those of a trailer.
 std::int64_t magic_bytes_at(std::int64_t offset, std::int64_t file_bytes, const ReadBytes& read) {
-  std::array<std::uint8_t, kMagic.size()> bytes{};
+  std::array<std::uint8_t, kTrailerMagic.size()> bytes{};
   const std::int64_t there = std::clamp<std::int64_t>(file_bytes - offset, 0, std::ssize(bytes));
   const std::span<std::uint8_t> begin = std::span(bytes).first(static_cast<std::size_t>(there));
-  return read(offset, begin) && std::memcmp(begin.data(), kMagic.data(), begin.size()) == 0 ? there : 0;
+  return read(offset, begin) && std::memcmp(begin.data(), kTrailerMagic.data(), begin.size()) == 0 ? there : 0;
 }
 
 struct TrailerPlace {
@@ -65,11 +65,11 @@ struct TrailerPlace {
 // The length of a file says where its trailer begins, whatever its header says. Of a file that was cut short, only the
 // header does. Offset 0: there is none.
 TrailerPlace find_trailer(const Header& header, std::int64_t file_bytes, const ReadBytes& read) {
-  for (std::uint32_t page_bytes = kMinPageBytes; page_bytes <= kMaxPageBytes; page_bytes *= 2) {
+  for (std::uint32_t page_bytes = kSmallestPage; page_bytes <= kLargestPage; page_bytes *= 2) {
     const std::int64_t of_pages = file_bytes - kFrameBytes;
     if (of_pages <= 0 || of_pages % (page_bytes + 4) != 0) continue;
     const std::int64_t offset = of_pages / (page_bytes + 4) * page_bytes;
-    if (magic_bytes_at(offset, file_bytes, read) == std::ssize(kMagic)) return {offset, page_bytes};
+    if (magic_bytes_at(offset, file_bytes, read) == std::ssize(kTrailerMagic)) return {offset, page_bytes};
   }
   const std::int64_t offset = std::int64_t{header.page_bytes} * header.pages;
   // Exactly the bytes of a trailer behind the last page are one, also when its magic is damaged.
@@ -168,7 +168,7 @@ bool append_page_checksums(int descriptor) {
   const std::optional<Header> header =
       read_header([&](std::int64_t offset, std::span<std::uint8_t> out) { return read_at(descriptor, offset, out); });
   if (!header) return errno = EINVAL, false;
-  std::vector<std::uint8_t> trailer(kMagic.begin(), kMagic.end());
+  std::vector<std::uint8_t> trailer(kTrailerMagic.begin(), kTrailerMagic.end());
   put_number(trailer, header->page_bytes);
   put_number(trailer, header->pages);
   put_number(trailer, header->change_counter);

@@ -14,7 +14,7 @@ constexpr int kLevel = 3;
 // A block of zstd gives at most 128 KiB for its least size of 4 bytes.
 constexpr std::size_t kMaxGrowth = (128 << 10) / 4;
 
-[[noreturn]] void corrupt(std::string_view what, std::string_view why) {
+[[noreturn]] void corrupt_blob(std::string_view what, std::string_view why) {
   throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read {}: {}", what, why),
               "the file is damaged; copy it again from where it was made");
 }
@@ -32,9 +32,11 @@ std::vector<std::uint8_t> compress(std::span<const std::uint8_t> bytes) {
 
 std::size_t decompressed_bytes(std::span<const std::uint8_t> bytes, std::size_t max_bytes, std::string_view what) {
   const unsigned long long size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) corrupt(what, "it is not compressed as said");
-  if (size > max_bytes) corrupt(what, fmt::format("it has {} bytes, more than {}", size, max_bytes));
-  if (size / kMaxGrowth > bytes.size()) corrupt(what, fmt::format("{} bytes cannot become {}", bytes.size(), size));
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN)
+    corrupt_blob(what, "it is not compressed as said");
+  if (size > max_bytes) corrupt_blob(what, fmt::format("it has {} bytes, more than {}", size, max_bytes));
+  if (size / kMaxGrowth > bytes.size())
+    corrupt_blob(what, fmt::format("{} bytes cannot become {}", bytes.size(), size));
   return static_cast<std::size_t>(size);
 }
 
@@ -43,7 +45,7 @@ void decompress(std::span<const std::uint8_t> bytes, std::size_t max_bytes, std:
   const std::size_t size = decompressed_bytes(bytes, max_bytes, what), old_size = out.size();
   out.resize(old_size + size);
   if (ZSTD_decompress(out.data() + old_size, size, bytes.data(), bytes.size()) != size)
-    corrupt(what, "it cannot be decompressed");
+    corrupt_blob(what, "it cannot be decompressed");
 }
 
 }  // namespace spscope

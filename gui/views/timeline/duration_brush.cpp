@@ -14,7 +14,7 @@ namespace spscope::gui {
 namespace {
 
 // Rows of the table, and frames on the screen.
-constexpr std::size_t kMostListed = 10'000;
+constexpr std::size_t kMostBrushed = 10'000;
 constexpr int kMostLit = 5'000;
 
 std::int64_t length(const OpTimes& t) { return t.end_ns - t.begin_ns; }
@@ -25,11 +25,11 @@ Table table_of(const Band& band, const std::vector<OpId>& events, const std::str
   table.caption =
       fmt::format("{} of {}, from {} to less than {}{}", events.size(), name, duration(durations.begin_ns),
                   duration(durations.end_ns),
-                  events.size() > kMostListed ? fmt::format("; the longest {} are listed", kMostListed) : "");
+                  events.size() > kMostBrushed ? fmt::format("; the longest {} are listed", kMostBrushed) : "");
   table.columns = {text_column("event"),          number_column("op", "", 0),       number_column("rank", "", 0),
                    number_column("begin", "", 0), number_column("duration", "", 0), number_column("ring step", "", 0),
                    number_column("tiles", "", 0)};
-  for (std::size_t i = 0; i < std::min(events.size(), kMostListed); ++i) {
+  for (std::size_t i = 0; i < std::min(events.size(), kMostBrushed); ++i) {
     const Op& op = plan.ops[static_cast<std::size_t>(events[i])];
     const OpTimes& t = band.times(events[i]);
     table.rows.push_back(

@@ -17,11 +17,11 @@ namespace spscope::gui {
 namespace {
 
 // Rectangles of a draw list; rows beyond are textures.
-constexpr int kMostSpans = 10'000;
+constexpr int kMostPassSpans = 10'000;
 constexpr int kMostMessages = 8;
-constexpr float kLabelHeight = 13;  // of the name of a rank, in the design's pixels
+constexpr float kRankNameHeight = 13;  // of the name of a rank, in the design's pixels
 // Opacity of what covers rows that are not meant.
-constexpr float kDimmed = 0.72F;
+constexpr float kDimmedPass = 0.72F;
 
 // Of the colour of a part, what is behind the words of a ghost and what its pixels have of it.
 constexpr float kGhostFill = 0.14F, kGhostPixels = 0.5F;
@@ -69,7 +69,7 @@ void TimelineView::draw_dimmed(Ui& ui) {
   for (const auto& [key, row] : drawn_) {
     if (key.rank == *pointed_) continue;
     const Rect rect{time_.axis.left(), row.top, time_.axis.left() + time_.axis.width(), row.bottom};
-    ui.fill(rect, ui.color(Token::kSurface, kDimmed));
+    ui.fill(rect, ui.color(Token::kSurface, kDimmedPass));
     ui.mark(fmt::format("dim {}{} rank {}", key.ghost ? "ghost " : "", name_of(key.strategy), key.rank), rect);
   }
 }
@@ -122,8 +122,8 @@ void TimelineView::draw_rows(Ui& ui, Session& session, const Shown& shown, const
       std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows.size())), std::max(1.F, ui.px(1)), ui.px(22));
   std::int64_t visible = 0;
   for (const BandRow* row : rows) visible += visible_spans(*row);
-  lines_ = visible > kMostSpans;
-  const int step = label_step(height, ui.px(kLabelHeight));
+  lines_ = visible > kMostPassSpans;
+  const int step = label_step(height, ui.px(kRankNameHeight));
   int number = 0;
   for (const BandRow* row : rows) {
     if (step > 1 && number++ % step == 0) draw_label_beside_thin_rows(ui, *row);
@@ -188,7 +188,7 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
   const bool selected = same_band && selection.rank == row.rank;
   if (row.lane < 0) drawn_[row_key(shown, row.rank)] = {whole.top, whole.bottom, &row, shown.band};
   if (whole.bottom < ui.clip().top || whole.top > ui.clip().bottom) return;
-  const bool readable = height >= ui.px(kLabelHeight);
+  const bool readable = height >= ui.px(kRankNameHeight);
   const Rect gutter{whole.left, whole.top, time_.axis.left() - ui.px(4), whole.bottom};
   const std::pair key{shown.chosen.key, row.rank};
   if (selected) ui.fill(gutter, ui.color(Token::kSelected));
@@ -224,8 +224,8 @@ void TimelineView::draw_row(Ui& ui, Session& session, const Shown& shown, const 
                    whole.bottom - (height > ui.px(6) ? 1.F : 0.F)};
   ImGui::PushClipRect({place.left, place.top}, {place.right, place.bottom}, true);
   const int visible = visible_spans(row);
-  const bool pixels =
-      (lines_ && height < ui.px(4)) || spans_drawn_ + visible > kMostSpans || visible > static_cast<int>(place.width());
+  const bool pixels = (lines_ && height < ui.px(4)) || spans_drawn_ + visible > kMostPassSpans ||
+                      visible > static_cast<int>(place.width());
   if (pixels) {
     paint_pixels(ui, shown, row, place);
   } else {
