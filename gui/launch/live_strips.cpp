@@ -102,7 +102,7 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
     if (says_rank) strip.label = fmt::format("rank {}", strip.rank);
     if (!strip.track.empty()) strip.label += (says_rank ? ", " : "") + track_label(of, device_names.of(of.device));
     for (const std::uint8_t byte : strip.strip)
-      if ((byte & 15) != 0) picture.categories |= 1U << (byte >> 4);
+      if ((byte & 15) != 0) strip.categories |= 1U << (byte >> 4);
     for (LodBucket& bucket : level.buckets) {
       if (bucket.longest) {
         const auto [place, is_new] =

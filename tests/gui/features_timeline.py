@@ -181,6 +181,9 @@ def collectors_have_rows(world):
     band = window.view["bands"][0]
     assert [c["label"] for c in band["counters"]] == [f"rank {r}, GPU {r} counters" for r in range(2)], band["counters"]
     marks = [i for i in window.items if i["kind"] == "mark" and (i["text"] in ("AllReduce RING SIMPLE", "Send", "Recv") or i["text"].endswith(" more"))]
+    # Nobody was late: their device had not begun them.
+    assert any(i["path"].endswith(" 11") for i in marks) and not any(i["path"].endswith(" 1") for i in marks), marks
+    assert window.says("queued: AllReduce") and window.says("queued") and not window.says("late peer"), "names of waits"
     several = [i for i in marks if i["text"].endswith(" more")]
     assert len({round(i["rect"][1]) for i in marks}) == 8, marks  # four rows of each communicator
     assert several and all(i["text"] == "+4 more" for i in several), several  # of 7, three have rows

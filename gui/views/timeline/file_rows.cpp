@@ -100,7 +100,7 @@ class Loader {
     // Two buckets hold all time there is, that before zero and that after it.
     for (const LodBucket& bucket : reader_.lod().buckets(pyramid, kMaxLodShift, -1, 1))
       for (std::size_t c = 0; c < bucket.busy_ns.size(); ++c)
-        row.busy_ns[static_cast<std::size_t>(part_of(static_cast<EventCategory>(c)))] += bucket.busy_ns[c];
+        row.busy_ns[static_cast<std::size_t>(part_of(static_cast<EventCategory>(c), row.of()))] += bucket.busy_ns[c];
     if (!row.track) {
       row.label = fmt::format("rank {}", row.rank);
       add(std::move(row));

@@ -41,6 +41,7 @@ struct FileRow {
   std::int64_t missing = 0;           // events of it that are not in the file
   std::array<std::int64_t, kNumTimeParts> busy_ns{};  // over the whole file
 
+  RowOf of() const { return track ? RowOf::kTrack : RowOf::kLanes; }
   std::int64_t busy(TimePart part) const { return busy_ns[static_cast<std::size_t>(part)]; }
 };
 

@@ -101,7 +101,10 @@ void FileTime::take_rows(const Session& session, Band& band) const {
     return std::tuple(rank.rank == kNoRank, !pinned_.contains({band.file, rank.rank}), by, rank.rank);
   });
   band.row_strips.clear();
-  for (const int row : band.rows) band.row_strips.push_back(rows[static_cast<std::size_t>(row)].strip);
+  for (const int place : band.rows) {
+    const FileRow& row = rows[static_cast<std::size_t>(place)];
+    band.row_strips.push_back({row.strip, row.of()});
+  }
 }
 
 void FileTime::ask_counters(Session& session, Band& band) {

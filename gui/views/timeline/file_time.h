@@ -45,7 +45,7 @@ class FileTime {
     StripFile strips;
     // Places in times->rows, in the order of the screen; that of a counter twice, as it is twice as high.
     std::vector<int> rows;
-    std::vector<int> row_strips;                                               // their strips
+    std::vector<StripRow> row_strips;                                          // their strips
     std::set<std::size_t> unfolded;                                            // headings whose counters are shown
     std::map<std::size_t, std::unique_ptr<QuerySlot<FileCounters>>> counters;  // of those
     std::vector<StripPiece> pieces;

@@ -280,7 +280,7 @@ Json FileTime::piece_json(const Band& band, const StripPiece& piece) {
     std::array<std::int64_t, kNumTimeParts> sums{};
     std::string hex;
     for (const std::uint8_t byte : bytes) {
-      sums[static_cast<std::size_t>(part_of_strip(byte))] += byte & 15;
+      sums[static_cast<std::size_t>(part_of_strip(byte, row.of()))] += byte & 15;
       if (band.rows.size() <= kDumpedRows) hex += fmt::format("{:02x}", byte);
     }
     Json one = Json::object();

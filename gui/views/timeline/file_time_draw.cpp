@@ -82,9 +82,9 @@ void FileTime::draw_overview(Ui& ui, Session& session, const Rect& rect) {
     all.place(mine.left, mine.width());
     const int shift = whole_shift(file.begin_ns, file.end_ns, file.base_shift);
     const auto pieces = chunks_.pieces(session.workers(), file, shift, file.begin_ns, file.end_ns);
-    std::vector<int> strips, rows;
+    std::vector<StripRow> strips, rows;
     for (const FileRow& row : band->times->rows)
-      if (row.strip >= 0 && row.sub == 0) strips.push_back(row.strip);
+      if (row.strip >= 0 && row.sub == 0) strips.push_back({row.strip, row.of()});
     const std::size_t count = std::min<std::size_t>(strips.size(), kOverviewRows);
     for (std::size_t i = 0; i < count; ++i) rows.push_back(strips[i * strips.size() / count]);
     band->overview.draw(ui, mine, {pieces, rows, file.begin_ns}, all);
@@ -259,7 +259,7 @@ void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
     // Where nothing was read yet.
     ui.fill({place.left, place.top, time_.axis.x(shown_ns(band, band.times->end_ns)), place.bottom},
             ui.color(Token::kEmpty));
-    const std::span<const int> rows(band.row_strips);
+    const std::span<const StripRow> rows(band.row_strips);
     band.picture.draw(
         ui, place,
         {band.pieces, rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
@@ -430,11 +430,13 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
   if (!selection.name.empty() && name == selection.name && !selection.op)
     ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
   if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {
-    const bool wait = span.part == TimePart::kLatePeer;
+    const bool wait = is_wait(span.part);
     const Rgb back = ui.theme().color(wait ? Token::kSurface : part_token(part));
     ui.text_at(
         rect.left + ui.px(4), rect.top + (rect.height() - ui.line_height(Face::kSmall)) / 2 + ui.px(2),
-        wait ? "wait: " + name : name,
+        span.part == TimePart::kLatePeer ? "wait: " + name
+        : wait                           ? "queued: " + name
+                                         : name,
         {.face = Face::kSmall, .ink = wait ? Token::kInk : on_part_token(part), .max_width = rect.width() - ui.px(7)},
         back);
   }

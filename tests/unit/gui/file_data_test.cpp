@@ -87,7 +87,7 @@ TEST_F(FileRows, TracksStandBehindTheRankThatTheyName) {
   EXPECT_EQ(times.rows[1].busy(TimePart::kOther), 0);
   EXPECT_EQ(times.parts, (std::vector{TimePart::kCompute, TimePart::kLatePeer, TimePart::kWire, TimePart::kOther,
                                       TimePart::kKernel, TimePart::kCopy, TimePart::kMemset, TimePart::kSynchronize,
-                                      TimePart::kApi, TimePart::kOverhead, TimePart::kAnnotation}));
+                                      TimePart::kApi, TimePart::kOverhead, TimePart::kAnnotation, TimePart::kQueued}));
 
   const FileEvents found = load_file_events(store, times.rows, EventWindow{}, times.end_ns);
   ASSERT_EQ(found.rows.size(), times.rows.size());
@@ -159,6 +159,11 @@ TEST_F(FileRows, OperationsThatOverlapHaveRowsBelowEachOther) {
     EXPECT_EQ(event.wait_end_ns - event.wait_begin_ns, 30);
   }
   EXPECT_EQ(operations, kOperations);
+  EXPECT_EQ(times.rows[2].busy(TimePart::kQueued), 30 * kOperations);
+  EXPECT_EQ(times.rows[2].busy(TimePart::kLatePeer), 0);
+  for (std::size_t i = 0; i < times.rows.size(); ++i)
+    for (const TimeSpan& span : found.rows[i])
+      ASSERT_FALSE(is_wait(span.part) && (span.part == TimePart::kQueued) != times.rows[i].track.has_value()) << i;
 }
 
 TEST_F(FileRows, CountersAreThoseOfTheirHeading) {
