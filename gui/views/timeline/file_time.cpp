@@ -309,7 +309,7 @@ void FileTime::toolbar(Ui& ui, Session& session) {
       shown_, [](const Band* band) { return band->times == nullptr || band->times->num_ranks() > 0; });
   flow(ui, has_ranks ? 108 : 96);
   rows_.draw(ui, has_ranks);
-  find_field(ui, session);
+  if (!time_.is_tiny() || focus_find_ || !find_.empty()) find_field(ui, session);
   time_.time_field(ui);
 }
 

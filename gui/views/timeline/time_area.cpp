@@ -35,6 +35,7 @@ void TimeArea::buttons(Ui& ui) {
 
 bool TimeArea::begin_toolbar(const Ui& ui) {
   toolbar_top_ = ImGui::GetCursorScreenPos().y;
+  tiny_ = ui.width_left() < ui.px(330) && ui.height_left() < ui.px(240);
   return ui.width_left() < ui.px(900);
 }
 
@@ -47,6 +48,7 @@ float TimeArea::flow_to_find(Ui& ui) {
 void TimeArea::time_field(Ui& ui) {
   const bool focus = std::exchange(focus_time_, false);
   if (focus) time_shown_ = true;
+  if (tiny_ && !time_shown_ && time_text_.empty()) return;
   const bool one_line = ImGui::GetItemRectMin().y < toolbar_top_ + ui.px(kGap);
   flow(ui, kTimeField);
   const bool breaks_it = one_line && ImGui::GetCursorScreenPos().y > toolbar_top_ + ui.px(kGap);

@@ -20,6 +20,8 @@ class TimeArea {
   // Before the first button of a timeline. Whether the buttons share a line so short that words in it are cut: in a
   // window 1280 wide.
   bool begin_toolbar(const Ui& ui);
+  // Whether the view is so small that the fields to find names and to go to a time only come with their commands.
+  bool is_tiny() const { return tiny_; }
   // Buttons to zoom, and to select a range.
   void buttons(Ui& ui);
   // To where a field to find names stands, in what is left of the line or in the next one. How wide it is.
@@ -51,6 +53,7 @@ class TimeArea {
   void go_to_time();
 
   bool selecting_ = false, focus_time_ = false, time_shown_ = false;
+  bool tiny_ = false;
   float toolbar_top_ = 0;
   std::optional<TimeRange> dragged_;
   std::string time_text_, time_problem_;

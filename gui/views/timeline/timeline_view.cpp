@@ -221,7 +221,7 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
               "The chain of operations that the makespan is made of");
   flow(ui, 108);
   rows_.draw(ui);
-  find_field(ui, session);
+  if (!time_.is_tiny() || focus_find_ || !find_.empty()) find_field(ui, session);
   time_.time_field(ui);
   bool loading = false;
   for (const Shown& shown : shown_) loading |= shown.reads;
