@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/analysis/mode_group.h"
+#include "backend/base/number_text.h"
 #include "backend/report/headline.h"
 #include "gui/imgui_compat.h"
 #include "gui/platform/renderer.h"
@@ -276,6 +277,7 @@ void App::banners(Ui& ui) {
     if (file.content() == nullptr || !session_.in_scope(static_cast<int>(i))) continue;
     const Ui::Scope inside = ui.scope(fmt::format("warnings {}", i));
     for (const Comparison& comparison : file.content()->comparisons) warn(ui, comparison);
+    for (const Observation& observation : file.content()->observed) warn(ui, observation);
   }
 }
 
@@ -284,6 +286,16 @@ void App::warn(Ui& ui, const Comparison& comparison) {
   for (const Sentence& warning : headline_warnings(comparison)) say(warning.text);
   for (const ModeGroup& group : by_mode(comparison))
     for (const std::string& warning : timing_warnings(group)) say(warning);
+}
+
+void App::warn(Ui& ui, const Observation& observation) {
+  const auto say = [&](const std::string& text) { ui.banner("warning " + text, BannerTone::kWarning, text); };
+  if (!observation.run.finished) say("Nobody saw the program end: events of its last moments may be missing.");
+  if (const std::string lost = lost_events_text(observation); !lost.empty()) say(sentence(lost));
+  const std::vector<Sentence>& incidents = observation.recording.incidents;
+  if (incidents.empty()) return;
+  const std::string more = incidents.size() > 1 ? fmt::format(" (and {} more)", incidents.size() - 1) : "";
+  say(sentence(incidents.front().text + more));
 }
 
 void App::run(Command command, Ui& ui) {

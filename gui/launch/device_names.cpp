@@ -36,6 +36,38 @@ std::vector<std::string_view> what_differs(std::vector<std::string_view> places)
 
 std::string_view without_place(std::string_view device) { return device.substr(0, device.find(kAt)); }
 
+std::string short_track_name(std::string_view name) {
+  constexpr std::string_view kBegin = "NCCL 0x", kDigits = "0123456789abcdef";
+  constexpr std::size_t kShownDigits = 4;
+  if (!name.starts_with(kBegin)) return std::string(name);
+  std::string_view rest = name.substr(kBegin.size());
+  std::string_view hash = rest.substr(0, rest.find_first_not_of(kDigits));
+  rest.remove_prefix(hash.size());
+  hash.remove_prefix(hash.size() - std::min(hash.size(), kShownDigits));
+  // " rank 3 of 8 (tp) error of device times": each part may be missing.
+  std::string_view ranks = rest.substr(0, rest.find_first_not_of(" rankof0123456789"));
+  rest.remove_prefix(ranks.size());
+  std::string_view called = hash;
+  if (const std::size_t end = rest.find(')'); rest.starts_with('(') && end != std::string_view::npos) {
+    called = rest.substr(1, end - 1);
+    rest.remove_prefix(end + 1);
+  }
+  const auto trimmed = [](std::string_view text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == std::string_view::npos ? std::string_view()
+                                           : text.substr(first, text.find_last_not_of(' ') - first + 1);
+  };
+  const std::string made = "NCCL " + std::string(called);
+  if (const std::string_view told = trimmed(rest); !told.empty()) return made + ": " + std::string(told);
+  return trimmed(ranks).empty() ? made : made + ", " + std::string(trimmed(ranks));
+}
+
+std::string_view short_process_name(std::string_view process) {
+  const std::size_t open = process.rfind("(process ");
+  if (open == std::string_view::npos || !process.ends_with(')')) return process;
+  return process.substr(open + 1, process.size() - open - 2);
+}
+
 DeviceNames::DeviceNames(const std::set<std::string>& devices) {
   std::map<std::string_view, std::vector<std::string_view>> of_number;
   for (const std::string& device : devices) of_number[without_place(device)].push_back(device);

@@ -1,5 +1,6 @@
-// What devices are called where there is little room: without their place on the bus, unless two devices of a file have
-// the same number.
+// What devices, tracks and programs are called where there is little room: devices without their place on the bus,
+// unless two of a file have the same number; communicators of NCCL without most of their hash; programs without their
+// command.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,12 @@ namespace spscope::gui {
 
 // "GPU 0" of "GPU 0 at 0000:3B:00.0" (gpu_text).
 std::string_view without_place(std::string_view device);
+
+// "NCCL tp, rank 3 of 8" of "NCCL 0x0000000000005eed rank 3 of 8 (tp)", "NCCL 5eed, rank 3 of 8" without a name, and
+// "NCCL tp: error of device times" of what is told of its row; other names as they are.
+std::string short_track_name(std::string_view name);
+// "process 4711" of "python train.py (process 4711)".
+std::string_view short_process_name(std::string_view process);
 
 class DeviceNames {
  public:

@@ -100,9 +100,11 @@ LivePicture live_picture(const LiveEvents& events, const LiveWindow& window) {
     const Track& of = tracks.front()->track;
     const bool says_rank = strip.track.empty() || (strip.rank != kNoRank && headed != strip.rank);
     if (says_rank) strip.label = fmt::format("rank {}", strip.rank);
-    if (!strip.track.empty()) strip.label += (says_rank ? ", " : "") + track_label(of, device_names.of(of.device));
+    Track named = of;
+    named.name = short_track_name(of.name);
+    if (!strip.track.empty()) strip.label += (says_rank ? ", " : "") + track_label(named, device_names.of(of.device));
     for (const std::uint8_t byte : strip.strip)
-      if ((byte & 15) != 0) picture.categories |= 1U << (byte >> 4);
+      if ((byte & 15) != 0) strip.categories |= 1U << (byte >> 4);
     for (LodBucket& bucket : level.buckets) {
       if (bucket.longest) {
         const auto [place, is_new] =

@@ -29,6 +29,7 @@ struct LiveStrip {
   std::string track = {};                         // "stream 7, GPU 0 at 0000:3B:00.0"; "": the lanes of the rank
   std::string label = {};                         // "rank 3"; "stream 7, GPU 0" behind the lanes of its rank
   std::vector<std::uint8_t> strip;                // from LivePicture::first_bucket
+  unsigned categories = 0;                        // that lead anywhere in it, a bit each
   std::vector<std::optional<SpanEvent>> longest;  // of each bucket; names are places in LivePicture::names
 };
 
@@ -39,7 +40,6 @@ struct LivePicture {
   int shift = 0;
   std::int64_t first_bucket = 0;
   std::vector<LiveStrip> rows;  // of ranks in order, behind each its tracks; last those of none
-  unsigned categories = 0;      // that lead anywhere, a bit each
   std::vector<std::string> names;
 
   std::string_view name(const SpanEvent& event) const {

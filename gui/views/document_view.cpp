@@ -10,6 +10,7 @@
 #include "backend/analysis/reason.h"
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
+#include "gui/views/timeline/time_part.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
@@ -90,9 +91,9 @@ void bar_tip(Ui& ui, const StackedBars& chart, const StackedBars::Bar& bar) {
 }  // namespace
 
 Token part_token(std::size_t part) {
-  constexpr Token kTokens[] = {Token::kCompute, Token::kLate,     Token::kWire,      Token::kOther,
-                               Token::kKernel,  Token::kCopy,     Token::kMemset,    Token::kSynchronize,
-                               Token::kApi,     Token::kOverhead, Token::kAnnotation};
+  constexpr Token kTokens[] = {Token::kCompute, Token::kLate,     Token::kWire,       Token::kOther,
+                               Token::kKernel,  Token::kCopy,     Token::kMemset,     Token::kSynchronize,
+                               Token::kApi,     Token::kOverhead, Token::kAnnotation, Token::kMuted};
   return part < std::size(kTokens) ? kTokens[part] : Token::kOther;
 }
 Token on_part_token(std::size_t part) {
@@ -105,11 +106,11 @@ Token part_edge_token(std::size_t part) { return part == 3 ? Token::kEdge : part
 void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled) {
   if (rect.empty()) return;
   const Token token = part_token(part);
-  if (part == 1) {  // waiting: hollow, with dots
+  if (is_wait(static_cast<TimePart>(part))) {  // hollow, with dots where somebody was late
     ui.fill(rect, ui.color(token, 0.22F));
     if (rect.width() > ui.px(3)) ui.outline(rect, ui.color(token), 0, std::max(1.F, ui.px(1.2F)));
     const float step = ui.px(5);
-    if (rect.width() > ui.px(8))
+    if (static_cast<TimePart>(part) == TimePart::kLatePeer && rect.width() > ui.px(8))
       for (float x = rect.left + step; x < rect.right - ui.px(2); x += step)
         ui.fill({x, rect.bottom - ui.px(4), x + ui.px(1.6F), rect.bottom - ui.px(2.4F)}, ui.color(token));
     return;

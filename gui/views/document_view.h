@@ -39,7 +39,8 @@ Token on_part_token(std::size_t part);
 // Of its outline, which stands out from the surface where the fill does not.
 Token part_edge_token(std::size_t part);
 
-// A rectangle of time as it is drawn everywhere: modelled ones hatched, late peer as a hollow dotted box.
+// A rectangle of time as it is drawn everywhere: modelled ones hatched, late peer as a hollow dotted box, what is
+// queued as a hollow one.
 void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled);
 void draw_legend(Ui& ui, const StackedBars& chart);
 // One part of it, beside the one before where there is room.

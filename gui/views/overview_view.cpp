@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "backend/report/section.h"
 #include "gui/ui/table_view.h"
 #include "gui/views/document_view.h"
+#include "gui/views/timeline/facts.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
@@ -40,6 +42,7 @@ class OverviewView final : public View {
         draw_comparison(ui, session, static_cast<int>(f), content->comparisons[w]);
         ui.space(14);
       }
+      for (const Observation& o : content->observed) draw_observed(ui, session, *session.files()[f], o);
     }
   }
 
@@ -54,6 +57,11 @@ class OverviewView final : public View {
   void draw_details(Ui& ui, Session& session) override {
     const auto& key = session.selection().strategy;
     const auto chosen = key ? session.find(*key) : std::nullopt;
+    if (!chosen && session.all_strategies().empty()) {
+      ui.note(
+          "A program that was observed has no strategies: its events are in the timeline, their sums in the report.");
+      return;
+    }
     if (!chosen) {
       ui.note("Select a strategy in the table or a bar to see what it is made of.");
       return;
@@ -140,6 +148,43 @@ class OverviewView final : public View {
     ui.note("Why they differ, and how far to trust it, is told once the whole file was read.");
   }
 
+  // A program that nobody planned: how long it ran, what was collected of it, and what of that was lost.
+  void draw_observed(Ui& ui, Session& session, const OpenFile& file, const Observation& o) {
+    const Ui::Scope inside = ui.scope("observed");
+    const auto count = [](std::int64_t of) { return count_text(static_cast<double>(of)); };
+    ui.text(o.run.command, {.face = Face::kTitle, .wrap = true});
+    ui.text("A program that was observed: it has no strategies to compare, and all times are measured.",
+            {.ink = Token::kMuted, .wrap = true});
+    ui.space(6);
+    fact(ui, "program ran", o.run.finished ? duration(o.run.end_ns - o.run.begin_ns) : "until nobody saw it any more");
+    if (o.recording.events_stored > 0) fact(ui, "first to last event", duration(file.content()->events_ns));
+    fact(ui, "ranks", count(o.run.ranks));
+    fact(ui, "events", count(o.recording.events_stored));
+    fact(ui, "lost", o.recording.events_missing() > 0 ? count(o.recording.events_missing()) : "none");
+    ui.space(6);
+    if (ui.button("timeline", "Show its timeline", {.primary = true})) session.show("timeline");
+    ui.same_line();
+    if (ui.button("report", "Its report")) session.show("report");
+    ui.space(10);
+    if (o.collectors.empty()) return;
+    Table table;
+    table.columns = {text_column("collector"), text_column("process"), number_column("records", "", 0),
+                     number_column("lost", "", 0)};
+    for (const CollectorRecord& c : o.collectors)
+      table.rows.push_back({{text_cell(c.name), text_cell(c.process.empty() ? "all of the host" : c.process),
+                             cell(Hint::kCount, static_cast<double>(c.cost.records)),
+                             cell(Hint::kCount, static_cast<double>(c.cost.dropped))}});
+    ui.text("What collectors stored", {.face = Face::kTitle});
+    show_table(ui, "collectors", table, early_[file.path + " collectors"], {.tools = Tools::kFolded, .height = -1});
+    std::set<std::string> said;
+    for (const CollectorRecord& c : o.collectors) {
+      std::istringstream notes(c.notes);
+      for (std::string note; std::getline(notes, note);)
+        if (said.insert(note).second) ui.note(note);
+    }
+    ui.space(14);
+  }
+
   static Judgement judgement_of(const Chosen& chosen) {
     for (const ModeGroup& group : by_mode(*chosen.comparison))
       if (std::ranges::find(group.strategies, chosen.strategy) != group.strategies.end()) return judge(group);
@@ -220,7 +265,7 @@ class OverviewView final : public View {
   }
 
   DocumentView blocks_;
-  std::map<std::string, TableState> early_;    // by file and workload
+  std::map<std::string, TableState> early_;    // by file and table
   std::map<std::string, float> hint_heights_;  // of hints that this window has shown, by where they stand
 };
 

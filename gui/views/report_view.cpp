@@ -20,7 +20,7 @@ class ReportView final : public View {
   void draw(Ui& ui, Session& session) override {
     export_.draw(ui, session, input_of(session));
     ui.space(4);
-    draw_sections(ui);
+    draw_sections(ui, session);
     ui.rule();
     ui.space(6);
     for (std::size_t f = 0; f < session.files().size(); ++f) {
@@ -34,8 +34,8 @@ class ReportView final : public View {
   Json dump(Session& session) override {
     Json json = Json::object();
     json["sections"] = Json::array();
-    for (const SectionRow& row : report_sections())
-      if (!hidden_.contains(std::string(row.name))) json["sections"].push_back(row.name);
+    for (const auto& [name, title] : sections(session))
+      if (!hidden_.contains(name)) json["sections"].push_back(name);
     json["report"] = Json::array();
     for (const auto& file : session.files())
       if (const FileContent* content = file->content())
@@ -45,19 +45,44 @@ class ReportView final : public View {
   }
 
  private:
-  void draw_sections(Ui& ui) {
+  // Names and titles of those that the files can have: of strategies the same in all, of programs that were observed
+  // those that there are.
+  std::vector<std::pair<std::string, std::string>> sections(Session& session) {
+    std::vector<std::pair<std::string, std::string>> found;
+    bool has_strategies = session.files().empty();
+    std::vector<const Report*> observed;
+    for (std::size_t f = 0; f < session.files().size(); ++f) {
+      const OpenFile& file = *session.files()[f];
+      if (file.content() == nullptr || !session.in_scope(static_cast<int>(f))) continue;
+      has_strategies |= !file.content()->comparisons.empty();
+      if (!file.content()->observed.empty()) observed.push_back(document_of(session, file));
+    }
+    if (has_strategies)
+      for (const SectionRow& row : report_sections()) found.emplace_back(row.name, row.title);
+    for (const Report* report : observed) {
+      if (report == nullptr) continue;
+      for (const Part& part : report->parts)
+        for (const Section& section : part.sections)
+          if (std::ranges::find(found, section.id, &std::pair<std::string, std::string>::first) == found.end())
+            found.emplace_back(section.id, section.title);
+    }
+    return found;
+  }
+
+  void draw_sections(Ui& ui, Session& session) {
+    const std::vector<std::pair<std::string, std::string>> all = sections(session);
+    if (all.empty()) return;
     const Ui::Scope inside = ui.scope("sections");
     ui.text("Sections", {.ink = Token::kMuted, .max_width = ui.px(70), .beside = true});
-    for (const SectionRow& row : report_sections()) {
+    for (const auto& [name, title] : all) {
       ui.same_line();
-      const std::string title(row.title);
       if (ui.width_left() < ui.text_width(title) + ui.px(40)) ImGui::NewLine();
-      bool on = !hidden_.contains(std::string(row.name));
-      if (!ui.checkbox(row.name, title, on)) continue;
+      bool on = !hidden_.contains(name);
+      if (!ui.checkbox(name, title, on)) continue;
       if (on) {
-        hidden_.erase(std::string(row.name));
+        hidden_.erase(name);
       } else {
-        hidden_.insert(std::string(row.name));
+        hidden_.insert(name);
       }
     }
   }

@@ -109,7 +109,7 @@ class SqlView final : public View {
   }
 
   void draw_questions(Ui& ui) {
-    std::vector<std::string> titles = {"Ten questions to start from"};
+    std::vector<std::string> titles = {"Questions to start from"};
     for (const StoredQuestion& q : stored_questions()) titles.emplace_back(q.title);
     int chosen = 0;
     if (ui.choice("questions", titles, chosen, std::min(ui.px(420), ui.width_left() - ui.px(200))) && chosen > 0)

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "backend/analysis/slowest_pass.h"
 #include "backend/base/number_text.h"
+#include "backend/report/headline.h"
 
 namespace spscope::gui {
 
@@ -72,6 +74,17 @@ bool draw_hint(Ui& ui, Session& session, std::string_view id, std::string_view w
   return true;
 }
 
+std::string lost_events_text(const Observation& observation) {
+  std::map<std::string, std::int64_t> lost;
+  for (const CollectorRecord& collector : observation.collectors)
+    if (collector.cost.dropped > 0) lost[collector.name] += static_cast<std::int64_t>(collector.cost.dropped);
+  std::string by;
+  for (const auto& [name, count] : lost)
+    by += fmt::format("{}{} lost {}", by.empty() ? "" : ", ", name, count_text(static_cast<double>(count)));
+  const std::string missing = missing_events_text(observation.recording);
+  return missing + (missing.empty() || by.empty() ? "" : "; ") + by;
+}
+
 std::string key_tip(const Ui& ui, std::string_view words, Command command) {
   const std::string_view keys = ui.keys(static_cast<std::size_t>(command));
   return keys.empty() ? std::string(words) : fmt::format("{} ({})", words, keys);
@@ -105,7 +118,7 @@ bool is_observed(const Session& session) {
 
 // Views that need no strategy are drawn, of the timeline that of whole files.
 bool draw_observed(Ui& ui, Session& session) {
-  if (session.view() == "report" || session.view() == "sql") return false;
+  if (session.view() == "overview" || session.view() == "report" || session.view() == "sql") return false;
   if (session.view() != "timeline") {
     if (ui.empty_state("observed", "A program that was observed has no strategies to compare.", "Show its timeline"))
       session.show("timeline");

@@ -53,6 +53,10 @@ struct ViewRow {
   std::unique_ptr<View> (*make)();
   bool needs_file;  // shows nothing without an open file
 };
+// What a program that was observed lost: how many events are not in its file, and what each collector lost of them; ""
+// for nothing.
+std::string lost_events_text(const Observation& observation);
+
 // In the order of the rail.
 std::span<const ViewRow> view_rows();
 // The row of an id; nullptr for none.

@@ -144,12 +144,12 @@ def timeline_of_file_shows_devices(world):
     window = world.open(f"{path}#timeline?time=file")
     window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("pieces") and not s["busy"], "strips")
     band = window.view["bands"][0]
-    assert band["ranks"] == list(range(8)) and band["tracks"] == ["stream 7, GPU 2", "main", "loader"], band
+    assert band["ranks"] == list(range(8)) and band["tracks"] == ["stream 7, GPU 2 at 0000:86:00.0", "main", "loader"], band
     rows = [(r["rank"], r.get("track")) for r in band["pieces"][0]["rows"]]
-    assert rows[2:5] == [(2, None), (2, "stream 7, GPU 2"), (2, "main")] and rows[-1] == (-1, "loader"), rows
+    assert rows[2:5] == [(2, None), (2, "stream 7, GPU 2 at 0000:86:00.0"), (2, "main")] and rows[-1] == (-1, "loader"), rows
     busy = {r.get("track"): r["busy"] for r in band["pieces"][0]["rows"]}
     of = lambda track: {part for part, value in busy[track].items() if value > 0}
-    assert (of("stream 7, GPU 2"), of("main")) == ({"kernel"}, {"call"}), busy
+    assert (of("stream 7, GPU 2 at 0000:86:00.0"), of("main")) == ({"kernel"}, {"call"}), busy
     _zoom_to_events(window)
     assert window.view["bands"][0]["tracks"] == band["tracks"]
     window.close()
@@ -160,15 +160,42 @@ def a_program_that_was_observed(world):
     path = world.observed()
     window = world.open(f"{path}#overview")
     window.wait_for(lambda s: not s["busy"], "the file")
-    window.click("observed/action")
+    window.wait_for(lambda s: window.says("first to last event"), "what is known of the program")
+    (ran, span), = world.sql(path, "select (select makespan_ns from repeat), (select max(end_ns) - min(begin_ns) from event)")
+    said = [i["text"] for i in window.items]
+    for name, ns in (("program ran", ran), ("first to last event", span)):
+        digits, unit = said[said.index(name) + 1].split()
+        assert abs(float(digits) * {"us": 1e3, "ms": 1e6, "s": 1e9}[unit] - ns) < 0.01 * ns, (name, digits, unit, ns)
+    window.click("observed/timeline")
     window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("pieces") and not s["busy"], "strips")
     band = window.view["bands"][0]
-    assert window.view["time"] == "file" and band["ranks"] == [] and "rank 0, stream 7, GPU 0" in band["tracks"], band
-    window.click("time/pass")  # there is none
-    window.wait_for(lambda s: s["view"].get("time") == "file", "the whole file again")
+    assert window.view["time"] == "file" and band["ranks"] == [] and "rank 0, stream 7, GPU 0 at 0000:3B:00.0" in band["tracks"], band
+    rows = [i["text"] for i in window.items if i["kind"] == "row"]
+    assert rows[:3] == ["rank 0, GPU 0", "stream 7", "stream 14"], rows
+    assert not window.has("time/pass") and not window.says("layer pass") and not window.says("Layer pass"), "there is none"
+    assert window.says("program ran") and not window.has("timeline/main/order")
+    window.click("timeline/main/find")
+    window.type("gemm")
+    window.wait_for(lambda s: window.has("events/rows/row 0 gemm") and not s["busy"], "the name")
+    assert window.has("tab/By rank") and not window.has("tab/By layer pass")
     window.click("rail/views/report")
     window.wait_for(lambda s: any("python3 train.py" in i.get("text", "") for i in window.items) and not s["busy"], "the report")
     assert any("device" in i.get("text", "") for i in window.items)
+    sections = window.view["sections"]
+    assert {"work", "kernels", "provenance"} <= set(sections) and not {"summary", "timeline", "balance"} & set(sections), sections
+    window.click("sections/kernels", "checkbox")
+    assert "kernels" not in window.view["sections"] and window.says("Work") and not window.says("launches")
+    window.close()
+
+
+def lost_events_of_collectors_are_said(world):
+    """How many events of a program that was observed are missing, and which collector lost them."""
+    window = world.open(f"{world.lost()}#overview")
+    window.wait_for(lambda s: window.says("228 dropped; cupti lost 228") and not s["busy"], "the loss")
+    assert window.has("observed/collectors/rows/row 0 cupti") and window.says("CUPTI had no buffer for them")
+    window.click("observed/timeline")
+    window.wait_for(lambda s: window.find("gap", "mark") and not s["busy"], "the mark of the row")
+    assert window.says("228 dropped; cupti lost 228")
     window.close()
 
 
@@ -179,8 +206,11 @@ def collectors_have_rows(world):
     window = world.open(f"{path}#timeline?time=file&t=40ms..42ms")
     window.wait_for(lambda s: s["view"].get("bands") and s["view"]["bands"][0].get("drawn") == "events" and not s["busy"], "events")
     band = window.view["bands"][0]
-    assert [c["label"] for c in band["counters"]] == [f"rank {r}, GPU {r} counters" for r in range(2)], band["counters"]
+    assert [(c["rank"], c["label"]) for c in band["counters"]] == [(r, f"GPU {r} counters") for r in range(2)], band["counters"]
     marks = [i for i in window.items if i["kind"] == "mark" and (i["text"] in ("AllReduce RING SIMPLE", "Send", "Recv") or i["text"].endswith(" more"))]
+    # Nobody was late: their device had not begun them.
+    assert any(i["path"].endswith(" 11") for i in marks) and not any(i["path"].endswith(" 1") for i in marks), marks
+    assert window.says("queued") and not window.says("late peer"), "the legend"
     several = [i for i in marks if i["text"].endswith(" more")]
     assert len({round(i["rect"][1]) for i in marks}) == 8, marks  # four rows of each communicator
     assert several and all(i["text"] == "+4 more" for i in several), several  # of 7, three have rows
@@ -189,7 +219,7 @@ def collectors_have_rows(world):
     facts = [i["text"] for i in window.items if i["path"] == "details/pane"]
     for wanted in ("8.39 MB", "sequence", "queued", "60.0 us"):
         assert wanted in facts, (wanted, facts)
-    window.click("rank 0, GPU 0 counters", "row")
+    window.click("counters 0", "row")
     window.wait_for(lambda s: any("at_end" in c for c in s["view"]["bands"][0]["counters"]) and not s["busy"], "samples")
     assert "counters=0" in window.link, window.link
     counters = {c["label"]: c for c in window.view["bands"][0]["counters"]}
@@ -202,7 +232,7 @@ def collectors_have_rows(world):
     mark = next(i for i in window.items if "/counter " in i["path"] and i["text"] == "power")
     window.hover(mark["path"], "mark")
     window.wait_for(lambda s: any(i["text"].startswith("power ") and i["text"].endswith(" W") for i in window.items), "the value under the pointer")
-    window.click("rank 0, GPU 0 counters", "row")
+    window.click("counters 0", "row")
     window.wait_for(lambda s: len(s["view"]["bands"][0]["counters"]) == 2, "counters folded")
     window.close()
 

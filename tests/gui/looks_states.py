@@ -57,4 +57,5 @@ def stored_states(world):
             "what if": ([f"{world.demo}?whatif=ulysses,evenly_spread&of=ulysses&rank=3&op=40"], FEW),
             "whole files": ([f"{world.demo}?time=file&of=ulysses&rank=3&op=40&name=attend", long_name], FEW),
             "observed": ([f"{world.observed()}?time=file"], FEW), "observed, near": ([f"{world.observed()}?time=file&counters=0&t=40ms..42ms"], FEW),
+            "lost events": ([world.lost()], TIGHTEST),
             "whole file of 4,096 ranks": ([f"{many}?time=file"], FEW[:2])}

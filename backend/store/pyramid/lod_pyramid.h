@@ -19,7 +19,8 @@
 
 namespace spscope {
 
-// An event as pyramids count it: [wait_begin_ns, wait_end_ns) of its time is the wait for a late peer.
+// An event as pyramids count it: in [wait_begin_ns, wait_end_ns) it could not move data yet. On lanes of ranks it
+// waited for a late peer; on other tracks, as those of NCCL, it was in the queue of its device.
 struct LodEvent {
   SpanEvent span;
   std::int64_t wait_begin_ns = 0, wait_end_ns = 0;  // within the span; equal: it did not wait, or nobody knows
@@ -30,8 +31,8 @@ LodEvent lod_event(const CollectiveEvent& event);
 struct LodBucket {
   std::int64_t count = 0;  // events that begin inside
   // Time inside the bucket by EventCategory; of overlapping tracks the sum, which may exceed the bucket. The wait of an
-  // event counts as kLatePeer, the rest as its own category. Numbers of categories that this program does not know
-  // count as kOther.
+  // event counts as kLatePeer, whatever it waited for, the rest as its own category. Numbers of categories that this
+  // program does not know count as kOther.
   std::array<std::int64_t, kNumEventCategories> busy_ns{};
   // Of the events that touch the bucket, the one that lasts longest, also outside of it; of equals the one with the
   // smallest (begin, op_id), then the smallest name and flags.

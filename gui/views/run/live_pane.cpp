@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "backend/base/number_text.h"
@@ -36,6 +35,14 @@ const SpanEvent* event_at(const LivePicture& picture, const LiveStrip& strip, do
   if (bucket < 0 || bucket >= std::ssize(strip.longest)) return nullptr;
   const std::optional<SpanEvent>& event = strip.longest[static_cast<std::size_t>(bucket)];
   return event ? &*event : nullptr;
+}
+
+RowOf row_of(const LiveStrip& strip) { return strip.track.empty() ? RowOf::kLanes : RowOf::kTrack; }
+
+bool leads_in(const LiveStrip& strip, TimePart part) {
+  for (int c = 0; c < kNumEventCategories; ++c)
+    if ((strip.categories >> c & 1) != 0 && part_of(static_cast<EventCategory>(c), row_of(strip)) == part) return true;
+  return false;
 }
 
 bool is_modelled(const LivePicture& picture) {
@@ -102,10 +109,8 @@ void LivePane::draw(Ui& ui, const std::string& out, const WatchedRun* now) {
   const bool has_ranks = std::ranges::any_of(picture->rows, [](const LiveStrip& s) { return s.track.empty(); });
   bool first = true;
   for (std::size_t part = 0; part < kNumTimeParts; ++part) {
-    bool leads = false;
-    for (int c = 0; c < kNumEventCategories; ++c)
-      leads |=
-          (picture->categories >> c & 1) != 0 && part_of(static_cast<EventCategory>(c)) == static_cast<TimePart>(part);
+    const bool leads = std::ranges::any_of(
+        picture->rows, [&](const LiveStrip& strip) { return leads_in(strip, static_cast<TimePart>(part)); });
     if (!leads && !(has_ranks && part < kNumRankParts)) continue;
     const bool hatched = modelled && part < kNumRankParts;
     draw_legend_part(ui, part, std::string(part_name(static_cast<TimePart>(part))) + (hatched ? " (modelled)" : ""),
@@ -158,8 +163,8 @@ void LivePane::strips(Ui& ui, const Rect& rect, const LivePicture& picture, floa
   piece.begin_ns = std::max(picture.first_ns, lod_begin_ns(picture.first_bucket, picture.shift));
   piece.end_ns = std::min(picture.until_ns,
                           lod_begin_ns(picture.first_bucket + static_cast<std::int64_t>(buckets), picture.shift));
-  std::vector<int> rows(picture.rows.size());
-  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<StripRow> rows;
+  for (const LiveStrip& strip : picture.rows) rows.push_back({static_cast<int>(rows.size()), row_of(strip)});
   picture_.draw(ui, rect, {.pieces = {&piece, 1}, .rows = rows, .zero_ns = picture.first_ns}, axis_);
   if (is_modelled(picture)) ui.hatch(rect, ui.color(Token::kSurface, 0.28F));
   const float height = rect.height() / static_cast<float>(rows.size()), line = ui.line_height(Face::kSmall);

@@ -53,7 +53,7 @@ Band make_band(std::shared_ptr<const PassData> pass) {
     known.emplace(names[at(id)], 0);
     std::vector<TimeClaim>& lane = claims[at(op.rank)][at(plan.post_of(op).lane)];
     if (communicates(plan.kind_of(op))) {
-      lane.push_back({t.post_ns, t.begin_ns, id, TimePart::kLatePeer});
+      lane.push_back({t.post_ns, t.begin_ns, id, wait_part(RowOf::kLanes)});
       lane.push_back({t.begin_ns, t.end_ns, id, TimePart::kWire});
     } else {
       lane.push_back({t.begin_ns, t.end_ns, id, TimePart::kCompute});

@@ -49,7 +49,11 @@ void add_detail(std::vector<EventFact>& facts, const WorkDetail& detail) {
 
 }  // namespace
 
-std::string_view waited_words(const RowEvent& event) { return event.track ? "queued" : "waited"; }
+RowOf row_of(const RowEvent& event) { return event.track ? RowOf::kTrack : RowOf::kLanes; }
+
+std::string_view waited_words(const RowEvent& event) {
+  return wait_part(row_of(event)) == TimePart::kQueued ? "queued" : "waited";
+}
 
 std::vector<EventFact> event_facts(const RowEvent& event, const WorkDetail& detail) {
   std::vector<EventFact> facts;

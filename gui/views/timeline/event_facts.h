@@ -7,6 +7,7 @@
 
 #include "backend/record/work_detail.h"
 #include "backend/store/chunk/event_reader.h"
+#include "gui/views/timeline/time_part.h"
 
 namespace spscope::gui {
 
@@ -15,6 +16,7 @@ struct EventFact {
   std::string value;
   friend bool operator==(const EventFact&, const EventFact&) = default;
 };
+RowOf row_of(const RowEvent& event);
 // What an event did before the data of it moved: of an operation of NCCL its channels had not begun on the device.
 std::string_view waited_words(const RowEvent& event);
 // `detail`: that of the event; nothing set when it has none.

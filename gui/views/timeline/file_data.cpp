@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "gui/views/timeline/event_facts.h"
+
 namespace spscope::gui {
 namespace {
 
@@ -102,13 +104,15 @@ FileEvents load_file_events(const StoreReader& reader, const std::vector<FileRow
       found.names.emplace(e.span.name, e.span.name == 0 ? "" : reader.events().name(e.span.name));
     if (e.detail != 0 && !found.details.contains(e.detail))
       found.details.emplace(e.detail, reader.events().work_detail(e.detail));
+    const RowOf row = row_of(e);
     const auto end = e.span.end_ns == kNeverEnded ? std::max(recorded_until_ns, e.span.begin_ns) : e.span.end_ns;
     boxes[{e.rank, e.track}].push_back({.begin_ns = e.span.begin_ns,
                                         .end_ns = end,
                                         .wait_begin_ns = e.wait_begin_ns,
                                         .wait_end_ns = e.wait_end_ns,
                                         .op = static_cast<OpId>(i),
-                                        .part = part_of(event_category(e.span.flags))});
+                                        .part = part_of(event_category(e.span.flags), row),
+                                        .wait_part = wait_part(row)});
   }
   for (const FileRow& row : rows) {
     const bool has_events = row.kind == FileRowKind::kLanes || row.kind == FileRowKind::kTrack;

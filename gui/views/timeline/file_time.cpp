@@ -9,12 +9,15 @@
 #include <utility>
 
 #include "backend/base/number_text.h"
+#include "gui/views/timeline/facts.h"
 
 namespace spscope::gui {
 namespace {
 
 // Events are drawn once a bucket of the finest shift is wider than this, in the design's pixels.
 constexpr float kBucketOfEvents = 8;
+// So many rows of tracks, or ranks alone, keep their names.
+constexpr std::size_t kMostNamedTracks = 256, kMostNamedRanks = 16;
 constexpr std::size_t kUnitsOfCounter = 2;  // how many rows a counter is as high as
 
 }  // namespace
@@ -101,7 +104,10 @@ void FileTime::take_rows(const Session& session, Band& band) const {
     return std::tuple(rank.rank == kNoRank, !pinned_.contains({band.file, rank.rank}), by, rank.rank);
   });
   band.row_strips.clear();
-  for (const int row : band.rows) band.row_strips.push_back(rows[static_cast<std::size_t>(row)].strip);
+  for (const int place : band.rows) {
+    const FileRow& row = rows[static_cast<std::size_t>(place)];
+    band.row_strips.push_back({row.strip, row.of()});
+  }
 }
 
 void FileTime::ask_counters(Session& session, Band& band) {
@@ -293,18 +299,48 @@ const std::vector<TimeSpan>* FileTime::spans_at(const Band& band, float y) {
 }
 
 void FileTime::toolbar(Ui& ui, Session& session) {
-  const bool narrow = TimeArea::is_narrow(ui), tiny = TimeArea::is_tiny(ui);
-  draw_time_mode(ui, session);
-  flow(ui, 190);
+  time_.begin_toolbar(ui);
+  if (!session.chosen().empty()) {  // else there are no layer passes
+    draw_time_mode(ui, session);
+    flow(ui, 190);
+  }
   time_.buttons(ui);
-  flow(ui, 108);
-  rows_.draw(ui);
-  if (!tiny || focus_find_ || !find_.empty()) find_field(ui, session, TimeArea::find_width(ui, narrow));
-  time_.time_field(ui, narrow);
+  const bool has_ranks = std::ranges::any_of(
+      shown_, [](const Band* band) { return band->times == nullptr || band->times->num_ranks() > 0; });
+  flow(ui, has_ranks ? 108 : 96);
+  rows_.draw(ui, has_ranks);
+  if (!time_.is_tiny() || focus_find_ || !find_.empty()) find_field(ui, session);
+  time_.time_field(ui);
 }
 
-void FileTime::find_field(Ui& ui, Session& session, float width) {
-  flow(ui, 100);
+float FileTime::gutter(const Ui& ui) const {
+  constexpr float kLeast = TimeArea::kGutter, kMost = 220, kMostOfView = 0.26F, kBesideName = 36;
+  float wanted = ui.px(kLeast);
+  for (const Band* band : shown_)
+    if (has_names(*band))
+      for (const int place : band->rows) {
+        const FileRow& row = band->times->rows[static_cast<std::size_t>(place)];
+        wanted = std::max(wanted, ui.text_width(row.label, Face::kSmall) + ui.px(kBesideName));
+      }
+  return std::min(wanted, std::max(ui.px(kLeast), std::min(ui.px(kMost), ui.width_left() * kMostOfView)));
+}
+
+bool FileTime::has_names(const Band& band) {
+  if (band.times == nullptr || !band.times->why_none.empty()) return false;
+  return band.rows.size() <= (band.times->num_tracks() > 0 ? kMostNamedTracks : kMostNamedRanks);
+}
+
+std::string FileTime::extent_words(const Band& band) {
+  std::string words;
+  for (const Observation& o : band.open->content()->observed)
+    words += o.run.finished ? fmt::format("program ran {}, ", duration(o.run.end_ns - o.run.begin_ns))
+                            : "the end of the program was not seen, ";
+  return fmt::format("{}{}{}", words, words.empty() ? "" : "first to last event ",
+                     duration(band.times->end_ns - band.times->zero_ns));
+}
+
+void FileTime::find_field(Ui& ui, Session& session) {
+  const float width = TimeArea::flow_to_find(ui);
   const std::string hint = key_tip(ui, "Find", Command::kFind);
   if (ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)}) &&
       find_.empty()) {
@@ -320,7 +356,7 @@ void FileTime::draw(Ui& ui, Session& session) {
   hovered_.reset();
   pointed_.reset();
   drawn_spans_ = 0;
-  time_.place(ui);
+  time_.place(ui, gutter(ui));
   chunks_.begin_frame();
   for (Band* band : shown_) {
     band->events.reset();

@@ -31,6 +31,8 @@ class FileTime {
   void draw_details(Ui& ui, Session& session);
   bool run(Command command, Session& session);
   Json dump(Session& session);
+  // Whether a name is sought, of which the table tells.
+  bool seeks() const { return !find_.empty(); }
   TimeAxis& axis() { return time_.axis; }
   const TimeAxis& axis() const { return time_.axis; }
 
@@ -45,7 +47,7 @@ class FileTime {
     StripFile strips;
     // Places in times->rows, in the order of the screen; that of a counter twice, as it is twice as high.
     std::vector<int> rows;
-    std::vector<int> row_strips;                                               // their strips
+    std::vector<StripRow> row_strips;                                          // their strips
     std::set<std::size_t> unfolded;                                            // headings whose counters are shown
     std::map<std::size_t, std::unique_ptr<QuerySlot<FileCounters>>> counters;  // of those
     std::vector<StripPiece> pieces;
@@ -65,7 +67,13 @@ class FileTime {
   // What the rank whose row is at a height of the screen did; nullptr where there is no row, or no events are drawn.
   static const std::vector<TimeSpan>* spans_at(const Band& band, float y);
   void toolbar(Ui& ui, Session& session);
-  void find_field(Ui& ui, Session& session, float width);
+  void find_field(Ui& ui, Session& session);
+  // Room for the names of rows, where there are few enough of them to look at each.
+  float gutter(const Ui& ui) const;
+  // Whether each row of the band shall be high enough for its name.
+  static bool has_names(const Band& band);
+  // How long it all took: the program that was observed, and its events.
+  static std::string extent_words(const Band& band);
   void draw_band(Ui& ui, Session& session, Band& band, float room);
   void draw_head(Ui& ui, Session& session, Band& band);
   void draw_strategies(Ui& ui, const Band& band);
@@ -78,8 +86,8 @@ class FileTime {
   void draw_dimmed(Ui& ui, const Band& band) const;
   // What stands in the gutter before a row.
   void draw_label(Ui& ui, const Band& band, const FileRow& of, const Rect& row, bool selected) const;
-  // Rows of counters, and of their headings, of those at places [first, last) of the screen.
-  void draw_counters(Ui& ui, Band& band, const Rect& place, int first, int last);
+  // Counters and headings among the rows at places [first, last) of the screen.
+  void draw_told(Ui& ui, Band& band, const Rect& place, int first, int last);
   void draw_plot(Ui& ui, const Band& band, const FileRow& row, const CounterSeries& series, const Rect& rect,
                  std::size_t most) const;
   void counter_tip(Ui& ui, const Band& band, const FileRow& row, double ns) const;

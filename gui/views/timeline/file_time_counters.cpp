@@ -1,4 +1,5 @@
-// Counters in the timeline of whole files: each a plot of steps from its least value, or 0, to its most.
+// Headings and counters in the timeline of whole files: each counter a plot of steps from its least value, or 0, to its
+// most.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -31,7 +32,7 @@ const CounterSeries* FileTime::series_of(const Band& band, const FileRow& row) {
   return counters != nullptr && found != counters->end() ? &found->second : nullptr;
 }
 
-void FileTime::draw_counters(Ui& ui, Band& band, const Rect& place, int first, int last) {
+void FileTime::draw_told(Ui& ui, Band& band, const Rect& place, int first, int last) {
   const auto row_at = [&](int at) -> const FileRow& {
     return band.times->rows[static_cast<std::size_t>(band.rows[static_cast<std::size_t>(at)])];
   };
@@ -41,19 +42,22 @@ void FileTime::draw_counters(Ui& ui, Band& band, const Rect& place, int first, i
     const int mine = band.rows[static_cast<std::size_t>(at)];
     for (next = at + 1; next < last && band.rows[static_cast<std::size_t>(next)] == mine;) ++next;
     const FileRow& row = row_at(at);
-    if (row.kind != FileRowKind::kCounters && row.kind != FileRowKind::kCounter) continue;
+    if (row.kind == FileRowKind::kLanes || row.kind == FileRowKind::kTrack) continue;
     // Also where a part of the row is above the pane.
     int begin = at, end = next;
     while (begin > 0 && band.rows[static_cast<std::size_t>(begin) - 1] == mine) --begin;
     while (end < static_cast<int>(band.rows.size()) && band.rows[static_cast<std::size_t>(end)] == mine) ++end;
     const Rect rect{place.left, band.top + static_cast<float>(begin) * band.row_height, place.right,
                     band.top + static_cast<float>(end) * band.row_height};
-    ui.fill(rect, ui.color(Token::kSurface));
+    const Token back = row.kind == FileRowKind::kGroup ? Token::kRaised : Token::kSurface;
+    ui.fill(rect, ui.color(back));
     const float line = ui.line_height(Face::kSmall);
-    if (row.kind == FileRowKind::kCounters) {
-      if (!band.unfolded.contains(row.heading) && rect.height() >= line)
+    if (row.kind != FileRowKind::kCounter) {
+      const bool unfolded = row.kind == FileRowKind::kCounters && band.unfolded.contains(row.heading);
+      if (!unfolded && !row.unit.empty() && rect.height() >= line)
         ui.text_at(rect.left + ui.px(4), rect.top + (rect.height() - line) / 2 + ui.px(1), row.unit,
-                   {.face = Face::kSmall, .ink = Token::kMuted, .max_width = rect.width() - ui.px(8)});
+                   {.face = Face::kSmall, .ink = Token::kMuted, .max_width = rect.width() - ui.px(8)},
+                   ui.theme().color(back));
       continue;
     }
     ui.fill({rect.left, rect.bottom - 1, rect.right, rect.bottom}, ui.color(Token::kRule));
@@ -100,8 +104,8 @@ void FileTime::counter_tip(Ui& ui, const Band& band, const FileRow& row, double 
   const CounterPoint* point = series->at(static_cast<std::int64_t>(ns));
   const std::string at = moment(static_cast<std::int64_t>(ns) - band.times->zero_ns);
   ui.tooltip([&] {
-    if (point == nullptr) return ui.text(fmt::format("{}: no sample at {}", row.label, at));
-    ui.text(fmt::format("{} {}", row.label, value_text(row, point->last)), {.face = Face::kBold});
+    if (point == nullptr) return ui.text(fmt::format("{}: no sample at {}", row.title, at));
+    ui.text(fmt::format("{} {}", row.title, value_text(row, point->last)), {.face = Face::kBold});
     if (point->least < point->most)
       ui.text(fmt::format("{} to {} around it", value_text(row, point->least), value_text(row, point->most)));
     ui.text(fmt::format("at {}, sampled at {}", at, moment(point->time_ns - band.times->zero_ns)));

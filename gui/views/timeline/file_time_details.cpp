@@ -17,6 +17,12 @@ namespace {
 // Rows whose bytes are in the dump; of more ranks their sums only.
 constexpr std::size_t kDumpedRows = 64;
 
+std::string_view selectable_words(const FileTimes& times) {
+  const bool has_ranks = std::ranges::any_of(times.rows, [](const FileRow& row) { return row.rank != kNoRank; });
+  if (!times.passes.empty()) return "Select a rank, an event or a layer pass.";
+  return has_ranks ? "Select a rank or an event." : "Select an event.";
+}
+
 }  // namespace
 
 void FileTime::show_pass(Session& session, const Band& band, const PassMark& pass) const {
@@ -63,17 +69,23 @@ void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
 }
 
 void FileTime::rank_details(Ui& ui, const Band& band, int rank) const {
-  const auto found = std::ranges::find_if(
-      band.times->rows, [&](const FileRow& row) { return row.kind == FileRowKind::kLanes && row.rank == rank; });
+  const auto found = std::ranges::find(band.times->rows, rank, &FileRow::rank);
   if (found == band.times->rows.end()) return;
+  const bool has_lanes = found->kind == FileRowKind::kLanes;
+  std::array<std::int64_t, kNumTimeParts> busy_ns = found->busy_ns;
+  std::int64_t missing = found->missing;
+  for (auto row = found + 1; !has_lanes && row != band.times->rows.end() && row->rank == rank; ++row) {
+    for (std::size_t part = 0; part < busy_ns.size(); ++part) busy_ns[part] += row->busy_ns[part];
+    missing += row->missing;
+  }
   ui.text(fmt::format("rank {} of {}", rank, band.open->name), {.face = Face::kBold, .wrap = true});
-  ui.text("over the whole file, summed over its lanes", {.face = Face::kSmall, .ink = Token::kMuted});
+  ui.text(has_lanes ? "over the whole file, summed over its lanes" : "over the whole file, summed over its rows",
+          {.face = Face::kSmall, .ink = Token::kMuted});
   if (found->node >= 0) fact(ui, "node", fmt::format("{}", found->node));
-  fact(ui, "compute", duration(found->busy(TimePart::kCompute)));
-  fact(ui, "late peer", duration(found->busy(TimePart::kLatePeer)));
-  fact(ui, "wire", duration(found->busy(TimePart::kWire)));
-  fact(ui, "other", duration(found->busy(TimePart::kOther)));
-  if (found->missing > 0) fact(ui, "missing events", count_text(static_cast<double>(found->missing)));
+  for (std::size_t part = 0; part < busy_ns.size(); ++part)
+    if (has_lanes ? part < kNumRankParts : busy_ns[part] > 0)
+      fact(ui, part_name(static_cast<TimePart>(part)), duration(busy_ns[part]));
+  if (missing > 0) fact(ui, "missing events", count_text(static_cast<double>(missing)));
 }
 
 void FileTime::draw_details(Ui& ui, Session& session) {
@@ -86,9 +98,10 @@ void FileTime::draw_details(Ui& ui, Session& session) {
     rank_details(ui, *band, *s.rank);
     if (s.op) ui.note("Zoom to the selected operation to see it.");
   } else {
-    ui.note(
-        "Select a rank, an event or a layer pass. Rows are made of buckets of time: the colour is what most of a "
-        "bucket goes to, and how strong it is, how busy it is. Zoom in to see events.");
+    ui.note(fmt::format(
+        "{} Rows are made of buckets of time: the colour is what most of a bucket goes to, and how strong it is, how "
+        "busy it is. Zoom in to see events.",
+        selectable_words(*band->times)));
     fact(ui, "bucket", duration(std::int64_t{1} << band->shift));
     ui.space(6);
     draw_parts(ui, band->times->parts);
@@ -219,7 +232,7 @@ Json FileTime::dump(Session& session) {
         if (i > 0 && band->rows[i] == band->rows[i - 1]) continue;
         const FileRow& row = band->times->rows[static_cast<std::size_t>(band->rows[i])];
         if (row.kind == FileRowKind::kLanes) one["ranks"].push_back(row.rank);
-        if (row.kind == FileRowKind::kTrack && row.sub == 0) one["tracks"].push_back(row.label);
+        if (row.kind == FileRowKind::kTrack && row.sub == 0) one["tracks"].push_back(row.title);
         if (row.kind == FileRowKind::kCounters || row.kind == FileRowKind::kCounter)
           one["counters"].push_back(counter_json(*band, row));
       }
@@ -246,7 +259,7 @@ Json FileTime::dump(Session& session) {
 
 // A counter with what it is at the ends of the screen, or the heading of several.
 Json FileTime::counter_json(const Band& band, const FileRow& row) const {
-  Json json = {{"rank", row.rank}, {"label", row.label}};
+  Json json = {{"rank", row.rank}, {"label", row.label}, {"title", row.title}};
   if (row.kind == FileRowKind::kCounters) {
     json["of"] = row.unit;
     return json;
@@ -280,12 +293,12 @@ Json FileTime::piece_json(const Band& band, const StripPiece& piece) {
     std::array<std::int64_t, kNumTimeParts> sums{};
     std::string hex;
     for (const std::uint8_t byte : bytes) {
-      sums[static_cast<std::size_t>(part_of_strip(byte))] += byte & 15;
+      sums[static_cast<std::size_t>(part_of_strip(byte, row.of()))] += byte & 15;
       if (band.rows.size() <= kDumpedRows) hex += fmt::format("{:02x}", byte);
     }
     Json one = Json::object();
     one["rank"] = row.rank;
-    if (row.track) one["track"] = row.label;
+    if (row.track) one["track"] = row.title;
     one["busy"] = Json::object();
     for (std::size_t part = 0; part < sums.size(); ++part)
       if (part < kNumRankParts || sums[part] > 0)

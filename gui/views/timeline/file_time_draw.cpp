@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMostSpans = 10'000;   // rectangles of a draw list
 constexpr float kLabelHeight = 14;   // of the label of a rank, in the design's pixels
+constexpr float kNamedHeight = 16;   // of a row with its name and those of its events
 constexpr float kTargetHeight = 10;  // lower rows are chosen in their gutter together
 constexpr float kPassHeight = 20;    // of the layer passes
 constexpr float kStrategyHeight = 18;
@@ -62,8 +63,14 @@ std::ptrdiff_t num_shown(const std::vector<FileRow>& all, const std::vector<int>
   return std::ssize(rows);
 }
 
+// The row that stands for a rank.
+bool is_rank(const FileRow& row) {
+  return row.kind == FileRowKind::kLanes || (row.kind == FileRowKind::kGroup && row.rank != kNoRank);
+}
+
 std::string target_name(const FileRow& row) {
-  if (row.kind == FileRowKind::kCounters) return row.label;
+  if (row.kind == FileRowKind::kCounters) return fmt::format("counters {}", row.group);
+  if (row.kind == FileRowKind::kGroup) return "heading " + row.title;
   return row.track ? fmt::format("track {}", static_cast<std::int64_t>(*row.track)) : row.label;
 }
 
@@ -82,9 +89,9 @@ void FileTime::draw_overview(Ui& ui, Session& session, const Rect& rect) {
     all.place(mine.left, mine.width());
     const int shift = whole_shift(file.begin_ns, file.end_ns, file.base_shift);
     const auto pieces = chunks_.pieces(session.workers(), file, shift, file.begin_ns, file.end_ns);
-    std::vector<int> strips, rows;
+    std::vector<StripRow> strips, rows;
     for (const FileRow& row : band->times->rows)
-      if (row.strip >= 0 && row.sub == 0) strips.push_back(row.strip);
+      if (row.strip >= 0 && row.sub == 0) strips.push_back({row.strip, row.of()});
     const std::size_t count = std::min<std::size_t>(strips.size(), kOverviewRows);
     for (std::size_t i = 0; i < count; ++i) rows.push_back(strips[i * strips.size() / count]);
     band->overview.draw(ui, mine, {pieces, rows, file.begin_ns}, all);
@@ -103,7 +110,7 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
   if (band.times && band.times->why_none.empty()) {
     std::set<std::string> strategies;
     for (const PassMark& pass : band.times->passes) strategies.insert(pass.strategy_id);
-    words = duration(band.times->end_ns - band.times->zero_ns);
+    words = extent_words(band);
     if (band.times->num_ranks() > 0)
       words += fmt::format(", {} ranks", count_text(static_cast<double>(band.times->num_ranks())));
     if (!band.times->passes.empty())
@@ -127,7 +134,7 @@ void FileTime::draw_head(Ui& ui, Session& session, Band& band) {
   if (const Error* error = band.events_slot.error()) draw_error(ui, "events", *error);
   for (const auto& [heading, slot] : band.counters)
     if (const Error* error = slot->error()) draw_error(ui, "counters", *error);
-  if (!band.times || band.times->why_none.empty()) return;
+  if (!band.times || band.times->why_none.empty() || session.chosen().empty()) return;
   if (ui.button("show pass", "Show a layer pass", {.primary = true})) {
     Scope scope = session.scope();
     scope.whole_file = false;
@@ -228,8 +235,9 @@ void FileTime::draw_band(Ui& ui, Session& session, Band& band, float room) {
 void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
   const auto count = static_cast<float>(band.rows.size());
-  // 512 ranks fit one screen: rows shrink to a pixel.
-  const float height = std::clamp(std::max(ui.px(60), room) / std::max(1.F, count), 1.F, ui.px(22));
+  // 512 ranks fit one screen: rows shrink to a pixel. Where each needs its name the pane scrolls.
+  const float least = has_names(band) ? ui.px(kNamedHeight) : 1.F;
+  const float height = std::clamp(std::max(ui.px(60), room) / std::max(1.F, count), least, ui.px(22));
   band.top = from.y;
   band.row_height = height;
   const Rect whole{time_.axis.left(), from.y, time_.axis.left() + time_.axis.width(), from.y + height * count};
@@ -259,7 +267,7 @@ void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
     // Where nothing was read yet.
     ui.fill({place.left, place.top, time_.axis.x(shown_ns(band, band.times->end_ns)), place.bottom},
             ui.color(Token::kEmpty));
-    const std::span<const int> rows(band.row_strips);
+    const std::span<const StripRow> rows(band.row_strips);
     band.picture.draw(
         ui, place,
         {band.pieces, rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
@@ -271,7 +279,7 @@ void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
     drawn_spans_ += static_cast<int>(visible);
     draw_events(ui, session, band, place, first, last);
   }
-  draw_counters(ui, band, place, first, last);
+  draw_told(ui, band, place, first, last);
   ImGui::PopClipRect();
   draw_labels(ui, session, band, {from.x, whole.top, whole.left - ui.px(4), whole.bottom});
   draw_dimmed(ui, band);
@@ -279,15 +287,17 @@ void FileTime::draw_rows(Ui& ui, Session& session, Band& band, float room) {
 }
 
 void FileTime::draw_label(Ui& ui, const Band& band, const FileRow& of, const Rect& row, bool selected) const {
-  const std::optional<Rgb> back = selected ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt;
-  // The tracks of a rank stand under its bar of colour, counters under their heading.
-  float left = row.left + ui.px(of.kind == FileRowKind::kLanes || of.rank == kNoRank ? 22 : 32);
-  if (of.kind == FileRowKind::kLanes)
+  const std::optional<Rgb> back = selected                         ? std::optional(ui.theme().color(Token::kSelected))
+                                  : of.kind == FileRowKind::kGroup ? std::optional(ui.theme().color(Token::kRaised))
+                                                                   : std::nullopt;
+  // What is headed stands under the bar of colour, counters under their heading.
+  float left = row.left + ui.px(of.headed ? 28 : 20);
+  if (is_rank(of))
     ui.fill({row.left + ui.px(8), row.top + ui.px(2), row.left + ui.px(12), row.bottom - ui.px(2)},
             Ui::color(rank_color(of.rank)), ui.px(2));
   const float middle = row.top + row.height() / 2, s = ui.px(3.5F);
   if (of.kind == FileRowKind::kCounters) {
-    const ImVec2 at(left - ui.px(8), middle);
+    const ImVec2 at(left - ui.px(7), middle);
     if (band.unfolded.contains(of.heading))
       ui.draw_list().AddTriangleFilled({at.x - s, at.y - s / 2}, {at.x + s, at.y - s / 2}, {at.x, at.y + s},
                                        ui.color(Token::kMuted));
@@ -310,14 +320,14 @@ void FileTime::draw_label(Ui& ui, const Band& band, const FileRow& of, const Rec
 
 void FileTime::draw_labels(Ui& ui, Session& session, Band& band, const Rect& gutter) {
   const Selection& selection = session.selection();
-  const bool same_file = selection.strategy && selection.strategy->file == band.file;
+  const bool same_file = selection.strategy ? selection.strategy->file == band.file : shown_.size() == 1;
   const int step = label_step(band.row_height, ui.px(kLabelHeight));
   const bool each = band.row_height >= ui.px(kTargetHeight);
   const Rect clip = ui.clip();
   // A selected row keeps its label, and those that would stand in it have none.
   const auto chosen = std::ranges::find_if(band.rows, [&](int row) {
     const FileRow& of = band.times->rows[static_cast<std::size_t>(row)];
-    return same_file && of.kind == FileRowKind::kLanes && selection.rank == of.rank;
+    return same_file && is_rank(of) && selection.rank == of.rank;
   });
   const auto far_from_chosen = [&](std::size_t i) {
     const auto rows = std::abs(static_cast<std::ptrdiff_t>(i) - (chosen - band.rows.begin()));
@@ -330,18 +340,18 @@ void FileTime::draw_labels(Ui& ui, Session& session, Band& band, const Rect& gut
     const auto place = static_cast<std::size_t>(band.rows[i]);
     for (next = i + 1; next < band.rows.size() && band.rows[next] == band.rows[i];) ++next;
     const FileRow& of = band.times->rows[place];
-    const bool is_rank = of.kind == FileRowKind::kLanes;
     const Rect row{gutter.left, gutter.top + static_cast<float>(i) * band.row_height, gutter.right,
                    gutter.top + static_cast<float>(next) * band.row_height};
     if (row.bottom < clip.top || row.top > clip.bottom || of.sub > 0) continue;
-    const bool selected = same_file && is_rank && selection.rank == of.rank;
-    if (selected) ui.fill(row, ui.color(Token::kSelected));
+    const bool selected = same_file && is_rank(of) && selection.rank == of.rank;
+    if (selected || of.kind == FileRowKind::kGroup)
+      ui.fill(row, ui.color(selected ? Token::kSelected : Token::kRaised));
     const std::string& label = of.label;
     if (each)
       hit = ui.target(target_name(of), row,
                       {.kind = "row", .text = label, .selected = selected, .small = row.height() < ui.px(20)});
     const bool pointed = each ? hit.hovered : hit.hovered && row.holds(ImGui::GetMousePos().x, ImGui::GetMousePos().y);
-    if (pointed && is_rank) pointed_ = of.rank;
+    if (pointed && of.kind == FileRowKind::kLanes) pointed_ = of.rank;
     if (pointed && hit.clicked) clicked = place;
     const std::int64_t missing = of.missing;
     const std::string lost =
@@ -430,11 +440,13 @@ void FileTime::draw_event(Ui& ui, const Band& band, const Selection& selection, 
   if (!selection.name.empty() && name == selection.name && !selection.op)
     ui.outline(rect, ui.color(Token::kInk, 0.75F), 0, ui.px(1));
   if (rect.width() >= ui.px(24) && rect.height() >= ui.px(13)) {
-    const bool wait = span.part == TimePart::kLatePeer;
+    const bool wait = is_wait(span.part);
     const Rgb back = ui.theme().color(wait ? Token::kSurface : part_token(part));
     ui.text_at(
         rect.left + ui.px(4), rect.top + (rect.height() - ui.line_height(Face::kSmall)) / 2 + ui.px(2),
-        wait ? "wait: " + name : name,
+        span.part == TimePart::kLatePeer ? "wait: " + name
+        : wait                           ? "queued: " + name
+                                         : name,
         {.face = Face::kSmall, .ink = wait ? Token::kInk : on_part_token(part), .max_width = rect.width() - ui.px(7)},
         back);
   }
@@ -453,15 +465,15 @@ void FileTime::take_hover(Ui& ui, Session& session, Band& band, const Rect& plac
                        ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0).x == 0;
   const FileRow& of = band.times->rows[row];
   if (of.kind == FileRowKind::kCounter) return counter_tip(ui, band, of, now);
-  if (of.kind == FileRowKind::kCounters) {
-    ui.tooltip(of.unit);
+  if (of.kind == FileRowKind::kCounters || of.kind == FileRowKind::kGroup) {
+    ui.tooltip(of.unit.empty() ? of.title : of.unit);
     if (!clicked) return;
     take_row(session, band, row);
     return ui.again();
   }
   if (!band.events) {
     if (clicked) select_rank(session, band, of.rank);
-    ui.tooltip(fmt::format("{} at {}", band.times->rows[row - static_cast<std::size_t>(of.sub)].label,
+    ui.tooltip(fmt::format("{} at {}", band.times->rows[row - static_cast<std::size_t>(of.sub)].title,
                            moment(static_cast<std::int64_t>(time_.axis.ns(mouse.x)))));
     return;
   }

@@ -77,11 +77,13 @@ void RowFilterField::draw(Ui& ui) {
   ui.text(problem_, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .beside = true});
 }
 
-void RowChoice::draw(Ui& ui) {
+void RowChoice::draw(Ui& ui, bool has_ranks) {
   static const std::vector<std::string> kOrders = {"by rank", "by compute", "by waiting", "by node"};
   int index = static_cast<int>(order);
-  if (ui.choice("order", kOrders, index, ui.px(108), "Order of the rows")) order = static_cast<RowOrder>(index);
-  flow(ui, 96);
+  if (has_ranks) {
+    if (ui.choice("order", kOrders, index, ui.px(108), "Order of the rows")) order = static_cast<RowOrder>(index);
+    flow(ui, 96);
+  }
   filter.draw(ui);
 }
 

@@ -42,7 +42,8 @@ enum class RowOrder { kRank, kCompute, kWait, kNode };
 struct RowChoice {
   RowFilterField filter;
   RowOrder order = RowOrder::kRank;
-  void draw(Ui& ui);
+  // Without ranks there is nothing to order by.
+  void draw(Ui& ui, bool has_ranks = true);
 };
 
 }  // namespace spscope::gui

@@ -20,11 +20,16 @@ constexpr float kRowWithGap = 7;
 constexpr float kKnown = 0.01F;
 
 // By the number in a byte, which may be that of a later program.
-const std::array<TimePart, 16> kPartOfCategory = [] {
-  std::array<TimePart, 16> parts{};
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = part_of(static_cast<EventCategory>(i));
+using CategoryParts = std::array<TimePart, 16>;
+CategoryParts parts_of(RowOf row) {
+  CategoryParts parts{};
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = part_of(static_cast<EventCategory>(i), row);
   return parts;
-}();
+}
+const CategoryParts& parts_in(RowOf row) {
+  static const CategoryParts kLanes = parts_of(RowOf::kLanes), kTrack = parts_of(RowOf::kTrack);
+  return row == RowOf::kLanes ? kLanes : kTrack;
+}
 
 // What a bucket gives to a column: its busy time, as fifteenths, times the weight is a share of the column.
 struct Share {
@@ -68,20 +73,21 @@ Columns make_columns(const StripScene& scene, double begin_ns, double end_ns, in
   return made;
 }
 
-PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<const std::uint8_t>>& rows) {
+PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<const std::uint8_t>>& rows,
+                    const CategoryParts& parts) {
   const auto byte_of = [&](const Share& share) -> std::uint8_t {
     const std::span<const std::uint8_t> row = rows[share.piece];
     return share.bucket < row.size() ? row[share.bucket] : 0;
   };
   if (shares.empty()) return {};
   const std::uint8_t first = byte_of(shares.front());
-  const TimePart part = kPartOfCategory[first >> 4];
+  const TimePart part = parts[first >> 4];
   float busy = static_cast<float>(first & 15) * shares.front().weight;
   // Most pixels lie in one bucket, or in buckets of one part.
   std::size_t same = 1;
   for (; same < shares.size(); ++same) {
     const std::uint8_t byte = byte_of(shares[same]);
-    if ((byte & 15) != 0 && kPartOfCategory[byte >> 4] != part) break;
+    if ((byte & 15) != 0 && parts[byte >> 4] != part) break;
     busy += static_cast<float>(byte & 15) * shares[same].weight;
   }
   if (same == shares.size()) return {part, std::min(busy, 1.F)};
@@ -90,7 +96,7 @@ PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<c
   for (; same < shares.size(); ++same) {
     const std::uint8_t byte = byte_of(shares[same]);
     const float time = static_cast<float>(byte & 15) * shares[same].weight;
-    sums[static_cast<std::size_t>(kPartOfCategory[byte >> 4])] += time;
+    sums[static_cast<std::size_t>(parts[byte >> 4])] += time;
     busy += time;
   }
   if (busy <= 0) return {};
@@ -98,7 +104,8 @@ PixelCell fold_cell(std::span<const Share> shares, const std::vector<std::span<c
   return {static_cast<TimePart>(most), std::min(busy, 1.F)};
 }
 
-// Colours by part and by busy time in 255ths. Late peer is dotted: of three columns one is full and two are light.
+// Colours by part and by busy time in 255ths. Waits are hollow: that for a late peer is dotted, of three columns one is
+// full and two are light; of what is queued all are light.
 using Colors = std::array<std::array<std::uint32_t, 256>, kNumTimeParts>;
 struct Palette {
   Colors full, light;
@@ -112,10 +119,10 @@ Palette make_palette(const Theme& theme) {
       const float share = busy == 0 ? 0 : 0.3F + 0.7F * static_cast<float>(busy) / 255;
       const Rgb color = theme.color(part_token(part));
       const auto b = static_cast<std::size_t>(busy);
-      palette.full[part][b] = Ui::color(mixed(color, under, share));
-      palette.light[part][b] = static_cast<TimePart>(part) == TimePart::kLatePeer
-                                   ? Ui::color(mixed(color, under, share * 0.4F))
-                                   : palette.full[part][b];
+      const std::uint32_t full = Ui::color(mixed(color, under, share)),
+                          light = Ui::color(mixed(color, under, share * 0.4F));
+      palette.full[part][b] = static_cast<TimePart>(part) == TimePart::kQueued ? light : full;
+      palette.light[part][b] = is_wait(static_cast<TimePart>(part)) ? light : full;
     }
   return palette;
 }
@@ -134,7 +141,7 @@ std::vector<std::pair<std::size_t, std::size_t>> runs_of(std::size_t columns, co
 
 }  // namespace
 
-TimePart part_of_strip(std::uint8_t byte) { return kPartOfCategory[byte >> 4]; }
+TimePart part_of_strip(std::uint8_t byte, RowOf row) { return parts_in(row)[byte >> 4]; }
 
 void fold_strips(const StripScene& scene, double begin_ns, double end_ns, int columns, StripPixels& pixels) {
   Columns made = make_columns(scene, begin_ns, end_ns, columns);
@@ -143,14 +150,15 @@ void fold_strips(const StripScene& scene, double begin_ns, double end_ns, int co
   std::vector<std::span<const std::uint8_t>> rows(scene.pieces.size());
   const std::span<const Share> shares(made.shares);
   PixelCell* cell = pixels.cells.data();
-  for (const int row : scene.rows) {
+  for (const StripRow& row : scene.rows) {
+    const CategoryParts& parts = parts_in(row.of);
     for (std::size_t p = 0; p < rows.size(); ++p) {
       const auto& known = scene.pieces[p].rows;
-      rows[p] = static_cast<std::size_t>(row) < known.size() ? known[static_cast<std::size_t>(row)]
-                                                             : std::span<const std::uint8_t>();
+      rows[p] = static_cast<std::size_t>(row.strip) < known.size() ? known[static_cast<std::size_t>(row.strip)]
+                                                                   : std::span<const std::uint8_t>();
     }
     for (std::size_t c = 0; c < width; ++c)
-      *cell++ = fold_cell(shares.subspan(made.first[c], made.first[c + 1] - made.first[c]), rows);
+      *cell++ = fold_cell(shares.subspan(made.first[c], made.first[c + 1] - made.first[c]), rows, parts);
   }
   pixels.covered = std::move(made.covered);
 }
@@ -164,7 +172,7 @@ void StripPicture::draw(Ui& ui, const Rect& rect, const StripScene& scene, const
 
 void StripPicture::draw(Ui& ui, const Rect& rect, int rows) { paint(ui, rect, rows, {}); }
 
-void StripPicture::paint(Ui& ui, const Rect& rect, int rows, std::span<const int> same) {
+void StripPicture::paint(Ui& ui, const Rect& rect, int rows, std::span<const StripRow> same) {
   const StripPixels& pixels = pixels_;
   const std::size_t columns = pixels.covered.size();
   const Palette palette = make_palette(ui.theme());

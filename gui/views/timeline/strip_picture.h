@@ -26,14 +26,21 @@ struct StripPiece {
   std::shared_ptr<const void> held = {};                 // what the rows lie in, where nobody else holds it
 };
 
+// A row of the picture: which of the pieces' it is, none at -1.
+struct StripRow {
+  int strip = -1;
+  RowOf of = RowOf::kLanes;
+  friend bool operator==(const StripRow&, const StripRow&) = default;
+};
+
 struct StripScene {
   std::span<const StripPiece> pieces;  // their ranges do not overlap
-  std::span<const int> rows;           // of the pieces, in order from the top; the same twice: a row twice as high
+  std::span<const StripRow> rows;      // in order from the top; the same twice: a row twice as high
   std::int64_t zero_ns = 0;            // of the clock of the buckets: where the axis has its 0
 };
 
 // The category of a byte of a strip as a part of time.
-TimePart part_of_strip(std::uint8_t byte);
+TimePart part_of_strip(std::uint8_t byte, RowOf row);
 
 // Pixels of rows, row by row; and of each column the share of it that any piece covers.
 struct StripPixels {
@@ -54,7 +61,7 @@ class StripPicture {
   StripPixels& pixels() { return pixels_; }
 
  private:
-  void paint(Ui& ui, const Rect& rect, int rows, std::span<const int> same);
+  void paint(Ui& ui, const Rect& rect, int rows, std::span<const StripRow> same);
 
   Texture texture_;
   StripPixels pixels_;

@@ -14,8 +14,7 @@
 namespace spscope::gui {
 namespace {
 
-constexpr float kGutter = 150;  // for the names of rows
-constexpr float kTimeField = 120;
+constexpr float kTimeField = 110, kLeastFind = 100, kMostFind = 180, kGap = 8;
 constexpr float kSnap = 6;  // what is measured begins and ends at edges of events so near
 // Going to a time while all is shown zooms in so far: else nothing would move.
 constexpr double kGoToShare = 1.0 / 16;
@@ -34,19 +33,26 @@ void TimeArea::buttons(Ui& ui) {
   if (ui.button("range", "Range", {.selected = selecting_, .tooltip = tip})) selecting_ = !selecting_;
 }
 
-bool TimeArea::is_narrow(const Ui& ui) { return ui.width_left() < ui.px(900); }
-
-bool TimeArea::is_tiny(const Ui& ui) { return ui.width_left() < ui.px(330); }
-
-float TimeArea::find_width(const Ui& ui, bool narrow) {
-  return std::clamp(ui.width_left() - (narrow ? 0 : ui.px(kTimeField + 8)), ui.px(100), ui.px(180));
+bool TimeArea::begin_toolbar(const Ui& ui) {
+  toolbar_top_ = ImGui::GetCursorScreenPos().y;
+  tiny_ = ui.width_left() < ui.px(330) && ui.height_left() < ui.px(240);
+  return ui.width_left() < ui.px(900);
 }
 
-void TimeArea::time_field(Ui& ui, bool narrow) {
+float TimeArea::flow_to_find(Ui& ui) {
+  flow(ui, kLeastFind);
+  const float left = ui.width_left(), beside_time = left - ui.px(kTimeField + kGap);
+  return std::min(ui.px(kMostFind), beside_time >= ui.px(kLeastFind) ? beside_time : left);
+}
+
+void TimeArea::time_field(Ui& ui) {
   const bool focus = std::exchange(focus_time_, false);
   if (focus) time_shown_ = true;
-  if (narrow && !time_shown_ && time_text_.empty()) return;
+  if (tiny_ && !time_shown_ && time_text_.empty()) return;
+  const bool one_line = ImGui::GetItemRectMin().y < toolbar_top_ + ui.px(kGap);
   flow(ui, kTimeField);
+  const bool breaks_it = one_line && ImGui::GetCursorScreenPos().y > toolbar_top_ + ui.px(kGap);
+  if (breaks_it && !time_shown_ && time_text_.empty()) return;
   const std::string hint = key_tip(ui, "Time", Command::kGoToTime);
   if (ui.field("go to time", time_text_, {.width = ui.px(kTimeField), .hint = hint, .mono = true, .focus = focus}))
     time_problem_.clear();
@@ -71,8 +77,7 @@ void TimeArea::go_to_time() {
   }
 }
 
-void TimeArea::place(Ui& ui) {
-  const float gutter = ui.px(kGutter);
+void TimeArea::place(Ui& ui, float gutter) {
   axis.place(ImGui::GetCursorScreenPos().x + gutter, std::max(ui.px(80), ui.width_left() - gutter - ui.px(14)));
 }
 

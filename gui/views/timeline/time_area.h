@@ -17,20 +17,21 @@ class TimeArea {
  public:
   TimeAxis axis;
 
+  // Before the first button of a timeline. Whether the buttons share a line so short that words in it are cut: in a
+  // window 1280 wide.
+  bool begin_toolbar(const Ui& ui);
+  // Whether the view is so small that the fields to find names and to go to a time only come with their commands.
+  bool is_tiny() const { return tiny_; }
   // Buttons to zoom, and to select a range.
   void buttons(Ui& ui);
-  // Whether the buttons of a timeline share a line so short that words in it are cut and the field of a time only comes
-  // with its command: in a window 1280 wide. Before the first button.
-  static bool is_narrow(const Ui& ui);
-  // Whether a line has room for a third of the buttons, so that the field to find names, too, only comes with its
-  // command.
-  static bool is_tiny(const Ui& ui);
-  // Of a field to find names, in what is left of the line.
-  static float find_width(const Ui& ui, bool narrow);
-  // The field of a time, and beside it why what it holds is none.
-  void time_field(Ui& ui, bool narrow);
-  // Leaves the gutter free for names of rows.
-  void place(Ui& ui);
+  // To where a field to find names stands, in what is left of the line or in the next one. How wide it is.
+  static float flow_to_find(Ui& ui);
+  // The field of a time, behind that, and beside it why what it holds is none. Where it alone would need another line
+  // it only comes with its command.
+  void time_field(Ui& ui);
+  static constexpr float kGutter = 150;  // for the names of rows, in the design's pixels
+  // Leaves the gutter free.
+  void place(Ui& ui, float gutter);
   void ruler(Ui& ui);
   // A small picture of all time, with a frame around what is shown. `paint` fills a rectangle, whose width is that of
   // all.
@@ -52,6 +53,8 @@ class TimeArea {
   void go_to_time();
 
   bool selecting_ = false, focus_time_ = false, time_shown_ = false;
+  bool tiny_ = false;
+  float toolbar_top_ = 0;
   std::optional<TimeRange> dragged_;
   std::string time_text_, time_problem_;
   std::optional<std::int64_t> gone_to_ns_;

@@ -4,7 +4,7 @@
 
 namespace spscope::gui {
 
-TimePart part_of(EventCategory category) {
+TimePart part_of(EventCategory category, RowOf row) {
   static constexpr std::array<TimePart, kNumEventCategories> kParts = [] {
     std::array<TimePart, kNumEventCategories> parts{};
     const auto set = [&](EventCategory of, TimePart part) { parts[static_cast<std::size_t>(of)] = part; };
@@ -22,14 +22,15 @@ TimePart part_of(EventCategory category) {
     set(EventCategory::kAnnotation, TimePart::kAnnotation);
     return parts;
   }();
+  if (category == EventCategory::kLatePeer && row == RowOf::kTrack) return TimePart::kQueued;
   const auto index = static_cast<std::size_t>(category);
   return index < kParts.size() ? kParts[index] : TimePart::kOther;
 }
 
 std::string_view part_name(TimePart part) {
   static constexpr std::array<std::string_view, kNumTimeParts> kNames = {
-      "compute", "late peer",   "wire", "other",    "kernel",    "copy",
-      "memset",  "synchronize", "call", "overhead", "annotation"};
+      "compute", "late peer",   "wire", "other",    "kernel",     "copy",
+      "memset",  "synchronize", "call", "overhead", "annotation", "queued"};
   return kNames[static_cast<std::size_t>(part)];
 }
 

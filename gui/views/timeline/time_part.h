@@ -23,12 +23,20 @@ enum class TimePart : std::uint8_t {
   kSynchronize = 7,
   kApi = 8,
   kOverhead = 9,
-  kAnnotation = 10
+  kAnnotation = 10,
+  kQueued = 11
 };
-inline constexpr int kNumRankParts = 4, kNumTimeParts = 11;
+inline constexpr int kNumRankParts = 4, kNumTimeParts = 12;
+
+// What a row shows: the lanes of a rank, or a track that is none, as the operations of a communicator of NCCL.
+enum class RowOf : std::uint8_t { kLanes, kTrack };
 
 // Of a category that this program does not know: kOther.
-TimePart part_of(EventCategory category);
+TimePart part_of(EventCategory category, RowOf row);
+// Of the time before an event could move data: lanes wait for partners that were late, operations that a collector saw
+// in the queue of their device. Pyramids count both as EventCategory::kLatePeer.
+inline TimePart wait_part(RowOf row) { return part_of(EventCategory::kLatePeer, row); }
+constexpr bool is_wait(TimePart part) { return part == TimePart::kLatePeer || part == TimePart::kQueued; }
 // "late peer", "kernel"
 std::string_view part_name(TimePart part);
 

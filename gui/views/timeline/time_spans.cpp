@@ -10,7 +10,7 @@ namespace spscope::gui {
 namespace {
 
 bool precedes(const TimeClaim& a, const TimeClaim& b) {
-  constexpr std::array<int, kNumTimeParts> kOrder = {0, 2, 1, 3, 0, 1, 1, 2, 3, 3, 3};
+  constexpr std::array<int, kNumTimeParts> kOrder = {0, 2, 1, 3, 0, 1, 1, 2, 3, 3, 3, 3};
   const int of_a = kOrder[static_cast<std::size_t>(a.part)], of_b = kOrder[static_cast<std::size_t>(b.part)];
   if (of_a != of_b) return of_a < of_b;
   return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.op < b.op;

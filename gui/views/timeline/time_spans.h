@@ -37,12 +37,13 @@ struct TimeBox {
   std::int64_t wait_begin_ns = 0, wait_end_ns = 0;  // within; equal: it did not wait
   OpId op = kNone;
   TimePart part = TimePart::kOther;
+  TimePart wait_part = TimePart::kLatePeer;
 
   // What it did, in order of time; some may be empty.
   std::array<TimeClaim, 3> claims() const {
     if (wait_begin_ns >= wait_end_ns) return {{{begin_ns, end_ns, op, part}, {}, {}}};
     return {{{begin_ns, wait_begin_ns, op, part},
-             {wait_begin_ns, wait_end_ns, op, TimePart::kLatePeer},
+             {wait_begin_ns, wait_end_ns, op, wait_part},
              {wait_end_ns, end_ns, op, part}}};
   }
 };

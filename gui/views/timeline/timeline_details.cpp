@@ -326,7 +326,14 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   std::vector<std::string> tabs = whole_file ? kFileTabs : kTabs;
   if (!whole_file && brush_.active()) tabs.emplace_back("Selected durations");
   if (!whole_file) tab_ = std::min(tab_, static_cast<int>(tabs.size()) - 1);
-  ui.segments("tab", tabs, whole_file ? file_tab_ : tab_);
+  if (whole_file && session.chosen().empty()) {  // no file has layer passes
+    tabs = {kFileTabs[0], kFileTabs[1], kFileTabs.back()};
+    int shown = file_tab_ == kFileBookmarksTab ? 2 : std::min(file_tab_, 1);
+    ui.segments("tab", tabs, shown);
+    file_tab_ = shown == 2 ? kFileBookmarksTab : shown;
+  } else {
+    ui.segments("tab", tabs, whole_file ? file_tab_ : tab_);
+  }
   if (session.selection().time && (whole_file ? file_tab_ < kFileBookmarksTab : tab_ < kMatrixTab)) {
     flow(ui, 260);
     const TimeRange range = *session.selection().time;

@@ -118,7 +118,7 @@ void TimelineView::draw(Ui& ui, Session& session) {
   hovered_.reset();
   pointed_.reset();
   spans_drawn_ = 0;
-  time_.place(ui);
+  time_.place(ui, ui.px(TimeArea::kGutter));
   time_.minimap(ui, [&](const Rect& rect) { paint_minimap(ui, rect); });
   time_.ruler(ui);
   ui.pane("bands", {.height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
@@ -212,7 +212,7 @@ void TimelineView::draw_next_step(Ui& ui, Session& session) {
 }
 
 void TimelineView::toolbar(Ui& ui, Session& session) {
-  const bool narrow = TimeArea::is_narrow(ui), tiny = TimeArea::is_tiny(ui);
+  const bool narrow = time_.begin_toolbar(ui);
   draw_time_mode(ui, session);
   flow(ui, 190);
   time_.buttons(ui);
@@ -221,11 +221,8 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
               "The chain of operations that the makespan is made of");
   flow(ui, 108);
   rows_.draw(ui);
-  if (!tiny || focus_find_ || !find_.empty()) {
-    flow(ui, 100);
-    find_field(ui, session, TimeArea::find_width(ui, narrow));
-  }
-  time_.time_field(ui, narrow);
+  if (!time_.is_tiny() || focus_find_ || !find_.empty()) find_field(ui, session);
+  time_.time_field(ui);
   bool loading = false;
   for (const Shown& shown : shown_) loading |= shown.reads;
   if (loading) {
@@ -234,7 +231,8 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
   }
 }
 
-void TimelineView::find_field(Ui& ui, Session& session, float width) {
+void TimelineView::find_field(Ui& ui, Session& session) {
+  const float width = TimeArea::flow_to_find(ui);
   const std::string hint = key_tip(ui, "Find", Command::kFind);
   if (ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)})) {
     Selection s = session.selection();

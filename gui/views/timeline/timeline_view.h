@@ -25,7 +25,9 @@ namespace spscope::gui {
 class TimelineView final : public View {
  public:
   void draw(Ui& ui, Session& session) override;
-  bool has_table(Session& session) override { return !session.chosen().empty(); }
+  bool has_table(Session& session) override {
+    return !session.chosen().empty() || (session.scope().whole_file && file_.seeks());
+  }
   void draw_table(Ui& ui, Session& session) override;
   void draw_details(Ui& ui, Session& session) override;
   bool run(Command command, Ui& ui, Session& session) override;
@@ -67,7 +69,7 @@ class TimelineView final : public View {
   // Of what is selected.
   void show_heads(Session& session);
   void toolbar(Ui& ui, Session& session);
-  void find_field(Ui& ui, Session& session, float width);
+  void find_field(Ui& ui, Session& session);
   void paint_minimap(Ui& ui, const Rect& rect);
   void draw_band(Ui& ui, Session& session, Shown& shown);
   // What a band and its ghost have: rows, and where the makespan ends.

@@ -32,5 +32,22 @@ TEST(DeviceNames, OfOneNumberHaveWhatDiffersInTheirPlaces) {
   EXPECT_EQ(names({"GPU 0", "GPU 0 at 0000:3B:00.0"}), (Names{"GPU 0", "GPU 0 at 0000:3B:00.0"}));
 }
 
+TEST(ShortTrackName, OfNcclBeginsWithTheCommunicator) {
+  EXPECT_EQ(short_track_name("NCCL 0x0000000000005eed rank 3 of 8 (tp)"), "NCCL tp, rank 3 of 8");
+  EXPECT_EQ(short_track_name("NCCL 0x5d3a90c1 rank 0 of 2"), "NCCL 90c1, rank 0 of 2");
+  EXPECT_EQ(short_track_name("NCCL 0x5d3a90c1 rank 0 of 2 error of device times"), "NCCL 90c1: error of device times");
+  EXPECT_EQ(short_track_name("NCCL 0x5d3a90c1 rank 0 (tp) error of device times"), "NCCL tp: error of device times");
+  EXPECT_EQ(short_track_name("NCCL 0x00000000000000ff"), "NCCL 00ff");
+  EXPECT_EQ(short_track_name("NCCL 0x"), "NCCL ");
+  for (const char* name : {"stream 7", "thread 11: calls", "NCCL calls, thread 11", "NCCL", ""})
+    EXPECT_EQ(short_track_name(name), name);
+}
+
+TEST(ShortProcessName, IsThatOfTheProcess) {
+  EXPECT_EQ(short_process_name("python train.py --steps (2) (process 4711)"), "process 4711");
+  EXPECT_EQ(short_process_name("python3 4000"), "python3 4000");
+  EXPECT_EQ(short_process_name("(process 4711) and more"), "(process 4711) and more");
+}
+
 }  // namespace
 }  // namespace spscope::gui

@@ -20,7 +20,9 @@ TEST(EventFacts, OfACollectiveAreItsBytesItsNumberAndItsPeer) {
   EXPECT_EQ(text_of(event), "bytes: 3.20 MB; sequence: 12");
   event.peer = 5;
   EXPECT_EQ(text_of(event), "bytes: 3.20 MB; sequence: 12; peer: rank 5");
+  EXPECT_EQ(waited_words(event), "queued");
   event.track.reset();  // a lane: the number is the post of the plan
+  EXPECT_EQ(waited_words(event), "waited");
   EXPECT_EQ(text_of(event), "sent: 3.20 MB; peer: rank 5");
 }
 

@@ -87,7 +87,7 @@ TEST_F(FileRows, TracksStandBehindTheRankThatTheyName) {
   EXPECT_EQ(times.rows[1].busy(TimePart::kOther), 0);
   EXPECT_EQ(times.parts, (std::vector{TimePart::kCompute, TimePart::kLatePeer, TimePart::kWire, TimePart::kOther,
                                       TimePart::kKernel, TimePart::kCopy, TimePart::kMemset, TimePart::kSynchronize,
-                                      TimePart::kApi, TimePart::kOverhead, TimePart::kAnnotation}));
+                                      TimePart::kApi, TimePart::kOverhead, TimePart::kAnnotation, TimePart::kQueued}));
 
   const FileEvents found = load_file_events(store, times.rows, EventWindow{}, times.end_ns);
   ASSERT_EQ(found.rows.size(), times.rows.size());
@@ -159,6 +159,62 @@ TEST_F(FileRows, OperationsThatOverlapHaveRowsBelowEachOther) {
     EXPECT_EQ(event.wait_end_ns - event.wait_begin_ns, 30);
   }
   EXPECT_EQ(operations, kOperations);
+  EXPECT_EQ(times.rows[2].busy(TimePart::kQueued), 30 * kOperations);
+  EXPECT_EQ(times.rows[2].busy(TimePart::kLatePeer), 0);
+  for (std::size_t i = 0; i < times.rows.size(); ++i)
+    for (const TimeSpan& span : found.rows[i])
+      ASSERT_FALSE(is_wait(span.part) && (span.part == TimePart::kQueued) != times.rows[i].track.has_value()) << i;
+}
+
+// Of programs that were observed no lanes say the rank: a heading says what all its tracks have in common, and counts
+// events that are missing of tracks without a row.
+TEST_F(FileRows, WhatHasNoLanesHasAHeading) {
+  write_streams();
+  const std::string programs[] = {"b.py (process 12)", "a.py (process 11)"};
+  std::vector<std::string> all = {folder_ / "a.head.db", stream_of(0), stream_of(1)};
+  for (const std::string& program : programs) {
+    const bool first = program.starts_with("a");
+    const std::string path = folder_ / (first ? "a.first.db" : "a.second.db");
+    all.push_back(path);
+    {
+      spscope::testing::RankShard shard(path, -1);
+      const Track tracks[] = {{.kind = TrackKind::kDeviceStream, .name = "stream 7", .device = first ? kGpu : "GPU 1"},
+                              {.kind = TrackKind::kForeign, .name = "NCCL 0x0000000000005eed rank 3 of 8 (tp)"},
+                              {.kind = TrackKind::kHostThread, .name = "thread 11: waits"}};
+      for (std::int64_t i = 0; i < 3; ++i) {
+        Track track = tracks[i];
+        track.track_id = TrackId{i + 1};
+        track.process = program;
+        shard.add_track(track);
+        std::vector<SpanEvent> spans;  // of the last one nothing is left
+        for (std::int64_t n = 0; i < 2 && n < 20; ++n) spans.push_back({kRawZero + 10 * n, kRawZero + 10 * n + 5});
+        shard.add_events(kNoRun, track.track_id, spans, 50);
+      }
+      shard.commit();
+      shard.writer().database().execute("UPDATE ledger SET sent = 5, dropped = 5 WHERE track_id = 3; COMMIT; BEGIN");
+    }
+  }
+  spscope::testing::merge(folder_ / "out.db", all);
+  const StoreReader store(folder_ / "out.db");
+  const FileTimes times = load_file_times(store);
+  std::vector<std::string> labels, titles;
+  for (const FileRow& row : times.rows) {
+    labels.push_back((row.headed ? "- " : "") + row.label);
+    titles.push_back(row.title);
+  }
+  EXPECT_EQ(labels, (std::vector<std::string>{"rank 0", "- stream 7", "rank 1", "- stream 7", "process 11, GPU 0",
+                                              "- stream 7", "- NCCL tp, rank 3 of 8", "process 12, GPU 1", "- stream 7",
+                                              "- NCCL tp, rank 3 of 8"}));
+  EXPECT_EQ(titles[1], "rank 0, stream 7");
+  EXPECT_EQ(titles[5], "stream 7, GPU 0 at 0000:3B:00.0, a.py (process 11)");
+  EXPECT_EQ(titles[6], "NCCL 0x0000000000005eed rank 3 of 8 (tp), a.py (process 11)");
+  EXPECT_EQ(times.rows[4].unit, "a.py (process 11)");
+  for (std::size_t i = 0; i < times.rows.size(); ++i) {
+    EXPECT_EQ(times.rows[i].kind == FileRowKind::kGroup, !times.rows[i].headed) << i;
+    EXPECT_EQ(times.rows[i].missing, i == 4 || i == 7 ? 5 : 0) << i;
+  }
+  EXPECT_EQ(times.num_ranks(), 0);
+  EXPECT_EQ(load_file_events(store, times.rows, EventWindow{}, times.end_ns).rows.size(), times.rows.size());
 }
 
 TEST_F(FileRows, CountersAreThoseOfTheirHeading) {

@@ -121,15 +121,16 @@ TEST_F(LiveStripsOfRun, WhatCollectorsSeeHasRows) {
   std::vector<std::string> labels;
   for (const LiveStrip& strip : picture.rows) labels.push_back(strip.label);
   EXPECT_EQ(labels, (std::vector<std::string>{"rank 0", "stream 7", "rank 1", "stream 7"}));
-  EXPECT_NE(picture.categories & 1U << static_cast<int>(EventCategory::kKernel), 0U);
+  EXPECT_EQ(picture.rows.at(1).categories, 1U << static_cast<int>(EventCategory::kKernel));
+  EXPECT_NE(picture.rows.at(0).categories, picture.rows.at(1).categories);
 
   LiveEvents observed;
   EXPECT_EQ(observed.poll(std::vector<std::string>{folder_ / "a.head.db", stream_of(0), stream_of(1)}), 4'000);
   const LivePicture alone = live_picture(observed, {});
   EXPECT_EQ(alone.events, 4'000);
   ASSERT_EQ(alone.rows.size(), 2U);
-  EXPECT_EQ(alone.categories, 1U << static_cast<int>(EventCategory::kKernel));
   for (const LiveStrip& strip : alone.rows) {
+    EXPECT_EQ(strip.categories, 1U << static_cast<int>(EventCategory::kKernel));
     EXPECT_EQ(strip.track, "stream 7");
     EXPECT_EQ(strip.label, "rank " + std::to_string(strip.rank) + ", stream 7");
     for (const std::optional<SpanEvent>& event : strip.longest) EXPECT_TRUE(!event || alone.name(*event) == "gemm");

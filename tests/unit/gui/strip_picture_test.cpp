@@ -15,10 +15,10 @@ namespace spscope::gui {
 namespace {
 
 TEST(StripPicture, PartsOfCategoriesAreThoseOfTheReport) {
-  const auto part_of = [](EventCategory category) {
+  const auto part_of = [](EventCategory category, RowOf row = RowOf::kLanes) {
     LodBucket bucket;
     bucket.busy_ns[static_cast<std::size_t>(category)] = 9;
-    return part_of_strip(lod_strip_byte(bucket, 4));
+    return part_of_strip(lod_strip_byte(bucket, 4), row);
   };
   EXPECT_EQ(part_of(EventCategory::kAttend), TimePart::kCompute);
   EXPECT_EQ(part_of(EventCategory::kLocal), TimePart::kCompute);
@@ -27,18 +27,23 @@ TEST(StripPicture, PartsOfCategoriesAreThoseOfTheReport) {
   EXPECT_EQ(part_of(EventCategory::kBarrier), TimePart::kWire);
   EXPECT_EQ(part_of(EventCategory::kLatePeer), TimePart::kLatePeer);
   EXPECT_EQ(part_of(EventCategory::kOther), TimePart::kOther);
+  for (int c = 0; c < kNumEventCategories; ++c) {
+    const auto category = static_cast<EventCategory>(c);
+    const bool waits = category == EventCategory::kLatePeer;
+    EXPECT_EQ(part_of(category, RowOf::kTrack), waits ? TimePart::kQueued : part_of(category)) << c;
+  }
   std::set<TimePart> of_devices;
   for (int c = static_cast<int>(EventCategory::kKernel); c < kNumEventCategories; ++c)
     of_devices.insert(part_of(static_cast<EventCategory>(c)));
   EXPECT_EQ(of_devices.size(), 7u);  // each its own, and none of those of ranks
   EXPECT_GT(*of_devices.begin(), TimePart::kOther);
-  EXPECT_EQ(part_of_strip(0xf1), TimePart::kOther);  // a category of a later program
+  EXPECT_EQ(part_of_strip(0xf1, RowOf::kLanes), TimePart::kOther);  // a category of a later program
 }
 
 struct Case {
   std::vector<std::vector<std::vector<std::uint8_t>>> bytes;  // by piece, row
   std::vector<StripPiece> pieces;
-  std::vector<int> rows;
+  std::vector<StripRow> rows;
   std::int64_t zero_ns = 0, begin_ns = 0, end_ns = 0;
   int columns = 1;
 };
@@ -69,7 +74,7 @@ Case random_case(Rng& rng) {
   for (std::size_t p = 0; p < made.pieces.size(); ++p)
     for (const auto& row : made.bytes[p]) made.pieces[p].rows.emplace_back(row);
   for (int r = num_rows; r-- > 0;)
-    if (rng.below(4) != 0) made.rows.push_back(r);
+    if (rng.below(4) != 0) made.rows.push_back({r, rng.below(2) == 0 ? RowOf::kLanes : RowOf::kTrack});
   const std::int64_t length = at - made.zero_ns;
   made.begin_ns = rng.below(length);
   made.columns = 1 + static_cast<int>(rng.below(30));
@@ -97,10 +102,10 @@ TEST(StripPicture, PixelsAreTheSumsOfTheirNanoseconds) {
             const StripPiece& piece = c.pieces[p];
             if (t < piece.begin_ns || t >= piece.end_ns) continue;
             ++covered;
-            const auto& row = c.bytes[p][static_cast<std::size_t>(c.rows[r])];
+            const auto& row = c.bytes[p][static_cast<std::size_t>(c.rows[r].strip)];
             const auto bucket = static_cast<std::size_t>(lod_bucket(t, piece.shift) - piece.first_bucket);
             if (bucket < row.size())
-              sums[static_cast<std::size_t>(part_of_strip(row[bucket]))] += (row[bucket] & 15) / 15.0;
+              sums[static_cast<std::size_t>(part_of_strip(row[bucket], c.rows[r].of))] += (row[bucket] & 15) / 15.0;
           }
         }
         const PixelCell& cell =

@@ -44,7 +44,7 @@ TEST(Spread, EachBoxHasARowOrIsHiddenWithOthers) {
       begin += rng.below(6);
       const std::int64_t end = begin + 1 + rng.below(12);
       const std::int64_t wait = rng.below(3) == 0 ? begin + rng.below(end - begin + 1) : begin;
-      boxes.push_back({begin, end, begin, wait, n, TimePart::kWire});
+      boxes.push_back({begin, end, begin, wait, n, TimePart::kWire, TimePart::kQueued});
       events.push_back({begin, end});
     }
     std::int64_t together = 0;
@@ -67,7 +67,7 @@ TEST(Spread, EachBoxHasARowOrIsHiddenWithOthers) {
         if (span.hidden == 0) {
           shown[static_cast<std::size_t>(span.op)] += span.end_ns - span.begin_ns;
           const TimeBox& box = boxes[static_cast<std::size_t>(span.op)];
-          ASSERT_EQ(span.part, span.begin_ns < box.wait_end_ns ? TimePart::kLatePeer : TimePart::kWire);
+          ASSERT_EQ(span.part, span.begin_ns < box.wait_end_ns ? TimePart::kQueued : TimePart::kWire);
           continue;
         }
         ASSERT_EQ(&row, &found.rows.back());
