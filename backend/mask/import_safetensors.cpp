@@ -23,11 +23,11 @@ struct SafetensorsType {
   std::string_view name;
   ElementType type;
 };
-constexpr SafetensorsType kSafetensorsTypes[] = {{"BOOL", ElementType::kBool}, {"U8", ElementType::kU8},     {"I8", ElementType::kI8},
-                              {"U16", ElementType::kU16},   {"I16", ElementType::kI16},   {"U32", ElementType::kU32},
-                              {"I32", ElementType::kI32},   {"U64", ElementType::kU64},   {"I64", ElementType::kI64},
-                              {"F16", ElementType::kF16},   {"BF16", ElementType::kBf16}, {"F32", ElementType::kF32},
-                              {"F64", ElementType::kF64}};
+constexpr SafetensorsType kSafetensorsTypes[] = {
+    {"BOOL", ElementType::kBool}, {"U8", ElementType::kU8},   {"I8", ElementType::kI8},     {"U16", ElementType::kU16},
+    {"I16", ElementType::kI16},   {"U32", ElementType::kU32}, {"I32", ElementType::kI32},   {"U64", ElementType::kU64},
+    {"I64", ElementType::kI64},   {"F16", ElementType::kF16}, {"BF16", ElementType::kBf16}, {"F32", ElementType::kF32},
+    {"F64", ElementType::kF64}};
 
 [[noreturn]] void damaged(const std::string& place, std::string_view what) {
   throw Error(ErrorCode::kMaskFormat, fmt::format("{} is not in .safetensors format: {}", place, what),
@@ -57,8 +57,8 @@ ElementType type_of(const Json& row, const std::string& place) {
   const auto field = row.find("dtype");
   if (field == row.end() || !field->is_string()) damaged(place, "no dtype");
   const std::string& name = field->get_ref<const std::string&>();
-  const auto type =
-      std::find_if(std::begin(kSafetensorsTypes), std::end(kSafetensorsTypes), [&](const SafetensorsType& r) { return r.name == name; });
+  const auto type = std::find_if(std::begin(kSafetensorsTypes), std::end(kSafetensorsTypes),
+                                 [&](const SafetensorsType& r) { return r.name == name; });
   if (type == std::end(kSafetensorsTypes)) {
     throw Error(ErrorCode::kMaskDtype, fmt::format("{} has the type {}, which is not read", place, name),
                 "use BOOL, an integer type, F16, BF16, F32 or F64");

@@ -18,9 +18,9 @@ struct NpyType {
   ElementType type;
 };
 constexpr NpyType kNpyTypes[] = {{"|b1", ElementType::kBool}, {"|u1", ElementType::kU8},  {"|i1", ElementType::kI8},
-                              {"<u2", ElementType::kU16},  {"<i2", ElementType::kI16}, {"<u4", ElementType::kU32},
-                              {"<i4", ElementType::kI32},  {"<u8", ElementType::kU64}, {"<i8", ElementType::kI64},
-                              {"<f2", ElementType::kF16},  {"<f4", ElementType::kF32}, {"<f8", ElementType::kF64}};
+                                 {"<u2", ElementType::kU16},  {"<i2", ElementType::kI16}, {"<u4", ElementType::kU32},
+                                 {"<i4", ElementType::kI32},  {"<u8", ElementType::kU64}, {"<i8", ElementType::kI64},
+                                 {"<f2", ElementType::kF16},  {"<f4", ElementType::kF32}, {"<f8", ElementType::kF64}};
 
 // A cursor over the literals that numpy writes: strings, True, False, integers, tuples.
 class Literals {
@@ -150,7 +150,8 @@ NpyHeader parse_npy_dictionary(std::string_view text, const std::string& place) 
 }
 
 std::string npy_preamble(ElementType type, std::span<const std::int64_t> shape) {
-  const auto row = std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& r) { return r.type == type; });
+  const auto row =
+      std::find_if(std::begin(kNpyTypes), std::end(kNpyTypes), [&](const NpyType& r) { return r.type == type; });
   SPSCOPE_CHECK(row != std::end(kNpyTypes));
   std::string tuple;
   for (std::int64_t extent : shape) tuple += fmt::format("{},", extent);

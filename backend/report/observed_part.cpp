@@ -122,7 +122,19 @@ Section gpus_section(const Observation& o) {
   return section;
 }
 
-// What collecting itself took, one row a process and collector, and what is missing.
+Section provenance_section(const Observation& o) {
+  Section section{"provenance", "Provenance", {}};
+  Facts made{"Made with", {}};
+  made.rows = {{"spscope", o.tool_version}, {"at", o.created_utc}, {"command line", o.run.command}};
+  section.blocks.push_back(std::move(made));
+  Facts machine{"Machine", {}};
+  for (const MachineLine& line : o.machine) machine.rows.emplace_back(line.name, line.value);
+  if (!machine.rows.empty()) section.blocks.push_back(std::move(machine));
+  return section;
+}
+
+}  // namespace
+
 Section collectors_section(const Observation& o) {
   Section section{"collectors", "Collectors", {}};
   if (o.collectors.empty()) return section;
@@ -150,19 +162,6 @@ Section collectors_section(const Observation& o) {
   for (const std::string& line : notes.lines()) section.blocks.push_back(Paragraph{line, Tone::kNote});
   return section;
 }
-
-Section provenance_section(const Observation& o) {
-  Section section{"provenance", "Provenance", {}};
-  Facts made{"Made with", {}};
-  made.rows = {{"spscope", o.tool_version}, {"at", o.created_utc}, {"command line", o.run.command}};
-  section.blocks.push_back(std::move(made));
-  Facts machine{"Machine", {}};
-  for (const MachineLine& line : o.machine) machine.rows.emplace_back(line.name, line.value);
-  if (!machine.rows.empty()) section.blocks.push_back(std::move(machine));
-  return section;
-}
-
-}  // namespace
 
 Part observed_part(const Observation& o) {
   Part part;

@@ -6,6 +6,9 @@
 
 namespace spscope {
 
+// What collectors took, what they lost and why some did not collect: a table and notes, or no block.
+Section collectors_section(const Observation& observation);
+
 Part observed_part(const Observation& observation);
 
 }  // namespace spscope

@@ -127,15 +127,15 @@ std::vector<SweepAxis> sweep_axes(std::span<const std::string> texts) {
     const bool is_empty = std::ranges::any_of(axis.values, [](const std::string& v) { return v.empty(); });
     if (key.empty() || is_empty)
       problems.push_back(bad_axis(fmt::format("\"{}\" has not the form KEY=VALUE,VALUE,...", text),
-                               "as --over mask.density=0.1,0.2; values with commas are divided by semicolons"));
+                                  "as --over mask.density=0.1,0.2; values with commas are divided by semicolons"));
     else if (std::set<std::string>(axis.values.begin(), axis.values.end()).size() < axis.values.size())
       problems.push_back(bad_axis(fmt::format("{} has a value twice", key), "give each value once"));
     else if (std::ranges::find(axes, key, &SweepAxis::key) != axes.end())
       problems.push_back(bad_axis(fmt::format("{} is given twice", key), "give all its values at once"));
     if (const FieldRow* row = find_field(key); row != nullptr && row->role == FieldRole::kOutputPath)
       problems.push_back(bad_axis(fmt::format("{} says where files go, and no result depends on it", key),
-                               "sweep a key of the workload or the cluster; -o names the table, and --set "
-                               "run.scratch=FOLDER holds for every combination"));
+                                  "sweep a key of the workload or the cluster; -o names the table, and --set "
+                                  "run.scratch=FOLDER holds for every combination"));
     axes.push_back(std::move(axis));
   }
   if (!problems.empty()) throw Error(std::move(problems));

@@ -37,12 +37,7 @@ FileContent read_file(Readers& readers, const std::string& path, int generation,
     cancelled.require_going();
     progress.fraction = static_cast<double>(done) / static_cast<double>(all);
   };
-  FileContent content{compare_store(reader, on_run), reader.file(), observations(reader)};
-  const std::vector<RunSpan> runs = reader.events().run_spans();
-  if (!content.observed.empty() && !runs.empty())
-    content.events_ns = std::ranges::max_element(runs, {}, &RunSpan::last_ns)->last_ns -
-                        std::ranges::min_element(runs, {}, &RunSpan::first_ns)->first_ns;
-  return content;
+  return {compare_store(reader, on_run), reader.file(), observations(reader)};
 }
 
 // The end of a path that no other file has as its name: "run.db", "a/run.db", "x/a/run.db".

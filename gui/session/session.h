@@ -26,7 +26,6 @@ struct FileContent {
   std::vector<Comparison> comparisons;  // one a workload
   FileRecord record;
   std::vector<Observation> observed;  // of a program that nobody planned, which has no comparison
-  std::int64_t events_ns = 0;         // there: from the begin of the first event to the end of the last
 };
 
 enum class FileState { kLoading, kReady, kFailed, kGivenUp };

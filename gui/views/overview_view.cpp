@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "backend/report/conclusion.h"
 #include "backend/report/headline.h"
 #include "backend/report/json_result.h"
+#include "backend/report/observed_part.h"
 #include "backend/report/section.h"
 #include "gui/ui/table_view.h"
 #include "gui/views/document_view.h"
@@ -157,7 +157,7 @@ class OverviewView final : public View {
             {.ink = Token::kMuted, .wrap = true});
     ui.space(6);
     fact(ui, "program ran", o.run.finished ? duration(o.run.end_ns - o.run.begin_ns) : "until nobody saw it any more");
-    if (o.recording.events_stored > 0) fact(ui, "first to last event", duration(file.content()->events_ns));
+    if (o.recording.events_stored > 0) fact(ui, "first to last event", duration(o.last_event_ns - o.first_event_ns));
     fact(ui, "ranks", count(o.run.ranks));
     fact(ui, "events", count(o.recording.events_stored));
     fact(ui, "lost", o.recording.events_missing() > 0 ? count(o.recording.events_missing()) : "none");
@@ -166,21 +166,13 @@ class OverviewView final : public View {
     ui.same_line();
     if (ui.button("report", "Its report")) session.show("report");
     ui.space(10);
-    if (o.collectors.empty()) return;
-    Table table;
-    table.columns = {text_column("collector"), text_column("process"), number_column("records", "", 0),
-                     number_column("lost", "", 0)};
-    for (const CollectorRecord& c : o.collectors)
-      table.rows.push_back({{text_cell(c.name), text_cell(c.process.empty() ? "all of the host" : c.process),
-                             cell(Hint::kCount, static_cast<double>(c.cost.records)),
-                             cell(Hint::kCount, static_cast<double>(c.cost.dropped))}});
-    ui.text("What collectors stored", {.face = Face::kTitle});
-    show_table(ui, "collectors", table, early_[file.path + " collectors"], {.tools = Tools::kFolded, .height = -1});
-    std::set<std::string> said;
-    for (const CollectorRecord& c : o.collectors) {
-      std::istringstream notes(c.notes);
-      for (std::string note; std::getline(notes, note);)
-        if (said.insert(note).second) ui.note(note);
+    for (const Block& block : collectors_section(o).blocks) {
+      if (const auto* table = std::get_if<Table>(&block)) {
+        ui.text("What collectors stored", {.face = Face::kTitle});
+        show_table(ui, "collectors", *table, early_[file.path + " collectors"],
+                   {.tools = Tools::kFolded, .height = -1});
+      }
+      if (const auto* note = std::get_if<Paragraph>(&block)) ui.note(note->text);
     }
     ui.space(14);
   }

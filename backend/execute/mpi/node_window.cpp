@@ -17,7 +17,9 @@ namespace {
 constexpr std::int64_t kWindowPageBytes = 4096;
 constexpr std::int64_t kOverheadBytes = 1 << 20;  // what Open MPI keeps beside a window
 
-std::int64_t whole_pages(std::int64_t bytes) { return (bytes + kWindowPageBytes - 1) / kWindowPageBytes * kWindowPageBytes; }
+std::int64_t whole_pages(std::int64_t bytes) {
+  return (bytes + kWindowPageBytes - 1) / kWindowPageBytes * kWindowPageBytes;
+}
 
 }  // namespace
 
@@ -62,8 +64,8 @@ void NodeWindow::grow(std::span<const std::int64_t> bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes_[i] = std::max(bytes_[i], whole_pages(bytes[i]));
   const auto position = static_cast<std::size_t>(position_);
   void* mine = nullptr;
-  check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(std::max(bytes_[position], kWindowPageBytes)), 1, MPI_INFO_NULL, node_,
-                                &mine, &window_));
+  check(MPI_Win_allocate_shared(static_cast<MPI_Aint>(std::max(bytes_[position], kWindowPageBytes)), 1, MPI_INFO_NULL,
+                                node_, &mine, &window_));
   segments_.assign(bytes_.size(), nullptr);
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     MPI_Aint size = 0;
