@@ -7,7 +7,7 @@
 namespace spscope {
 namespace {
 
-bool judged(const StrategyResult& s) {
+bool can_be_judged(const StrategyResult& s) {
   return s.legal() && s.makespan_ns && s.verify != "failed" && !oversubscribed(s);
 }
 
@@ -62,7 +62,7 @@ Judgement judge(const ModeGroup& group) {
   auto& ranked = judgement.ranked;
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal() && !s->pick) judgement.refused.push_back(s);
-    if (!judged(*s)) continue;
+    if (!can_be_judged(*s)) continue;
     ranked.push_back(s);
     judgement.foreign = judgement.foreign || foreign_compute(*s, comparison.workload);
     if (judgement.disturbance.empty()) judgement.disturbance = disturbance(*s);

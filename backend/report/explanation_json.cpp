@@ -9,13 +9,6 @@ namespace {
 
 constexpr int kSchemaVersionOfExplanations = 1;
 
-Json explained_terms(const TimeTerms& terms) {
-  Json object = Json::object();
-  for (int i = 0; i < kNumTimeTerms; ++i)
-    object[time_term_rows()[static_cast<std::size_t>(i)].key] = terms[static_cast<TimeTerm>(i)];
-  return object;
-}
-
 Json path_json(const StrategyExplanation& e) {
   Json steps = Json::array(), visits = Json::array(), shares = Json::object();
   for (const PathStep& s : e.path.steps)
@@ -32,7 +25,7 @@ Json path_json(const StrategyExplanation& e) {
   return {{"steps", std::move(steps)},
           {"shares_ns", std::move(shares)},
           {"ranks", std::move(visits)},
-          {"terms_ns", explained_terms(e.path_terms)}};
+          {"terms_ns", terms_json(e.path_terms)}};
 }
 
 Json stragglers_json(const StrategyExplanation& e) {
@@ -59,14 +52,10 @@ Json stragglers_json(const StrategyExplanation& e) {
 
 Json reason_json(const std::optional<PassReason>& reason, const std::string& label) {
   if (!reason) return nullptr;
-  return {{"difference_ns", reason->difference_ns},
-          {"mean_terms_ns", explained_terms(reason->mean_terms)},
-          {"path_terms_ns", explained_terms(reason->path_terms)},
-          {"mean_cause", cause_name(reason->mean_cause)},
-          {"mean_cause_ns", reason->mean_cause_ns},
-          {"path_cause", cause_name(reason->path_cause)},
-          {"path_cause_ns", reason->path_cause_ns},
-          {"means_mislead", reason->means_mislead},
+  return {{"difference_ns", reason->difference_ns},          {"mean_terms_ns", terms_json(reason->mean_terms)},
+          {"path_terms_ns", terms_json(reason->path_terms)}, {"mean_cause", cause_name(reason->mean_cause)},
+          {"mean_cause_ns", reason->mean_cause_ns},          {"path_cause", cause_name(reason->path_cause)},
+          {"path_cause_ns", reason->path_cause_ns},          {"means_mislead", reason->means_mislead},
           {"text", pass_reason_text(*reason, label)}};
 }
 
@@ -93,7 +82,7 @@ Json strategy_json(const StrategyExplanation& e) {
   object["provenance"] = {{"compute", source_name(e.provenance.compute)},
                           {"network", source_name(e.provenance.network)}};
   object["lead_ns"] = e.lead_ns;
-  object["mean_terms_ns"] = explained_terms(e.mean_terms);
+  object["mean_terms_ns"] = terms_json(e.mean_terms);
   object["critical_path"] = path_json(e);
   object["slack_ns"] = e.slack_ns;
   object["why_slower"] = reason_json(e.reason, e.label);

@@ -13,4 +13,7 @@ Json result_json(const Comparison& comparison);
 // Its "rank_waits": who was late in which step of which collective, and whom it held up.
 Json waits_json(std::span<const RankWait> waits);
 
+// Its "terms_ns": nanoseconds by the key of the term.
+Json terms_json(const TimeTerms& terms);
+
 }  // namespace spscope

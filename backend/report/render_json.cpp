@@ -183,12 +183,6 @@ Json memory_json(const MemoryNeed& need) {
           {"bytes_by_rank", std::move(ranks)}};
 }
 
-Json compared_terms(const TimeTerms& terms) {
-  Json object;
-  for (std::size_t i = 0; i < terms.ns.size(); ++i) object[std::string(time_term_rows()[i].key)] = terms.ns[i];
-  return object;
-}
-
 Json reason_json(const StrategyResult& s, const Judgement& judgement) {
   const std::optional<Reason> reason = judgement.reason(s);
   if (!reason) return nullptr;
@@ -202,7 +196,7 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
             {"ring_step", l->ring_step > 0 ? Json(l->ring_step) : Json(nullptr)}};
   return {{"than", reason->than},
           {"difference_ns", reason->difference_ns},
-          {"terms_ns", compared_terms(reason->terms)},
+          {"terms_ns", terms_json(reason->terms)},
           {"cause", cause_name(reason->cause)},
           {"cause_ns", reason->cause_ns},
           {"along_path", reason->along_path},
@@ -211,8 +205,8 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
 }
 
 void add_reasons(const StrategyResult& s, const Judgement& judgement, Json& object) {
-  object["terms_ns"] = s.terms ? compared_terms(*s.terms) : Json(nullptr);
-  object["path_terms_ns"] = s.path_terms ? compared_terms(*s.path_terms) : Json(nullptr);
+  object["terms_ns"] = s.terms ? terms_json(*s.terms) : Json(nullptr);
+  object["path_terms_ns"] = s.path_terms ? terms_json(*s.path_terms) : Json(nullptr);
   object["waited_for_ns"] = or_null(s.waited_for_ns);
   constexpr std::size_t kMostWaits = 256;  // the longest ones
   object["rank_waits"] =
@@ -295,6 +289,13 @@ Json workload_json(const Workload& w) {
 }
 
 }  // namespace
+
+Json terms_json(const TimeTerms& terms) {
+  Json object = Json::object();
+  for (int i = 0; i < kNumTimeTerms; ++i)
+    object[time_term_rows()[static_cast<std::size_t>(i)].key] = terms[static_cast<TimeTerm>(i)];
+  return object;
+}
 
 Json waits_json(std::span<const RankWait> waits) {
   Json list = Json::array();

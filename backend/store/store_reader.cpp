@@ -23,15 +23,11 @@ struct StoreReader::State {
   explicit State(OpenedStore opened)
       : db(std::move(opened.db)), file(std::move(opened.file)), shard(opened.shard), events(db) {}
 
-  [[noreturn]] void corrupt(const std::string& why) const {
-    throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), why),
-                "the file is damaged; copy it again from where it was made");
-  }
   // The only row of a question about one thing.
   template <typename... Values>
   Statement row(std::string_view sql, std::string_view what, const Values&... key) {
     Statement statement(db, sql);
-    if (!statement.bind_all(key...).step()) corrupt(fmt::format("it has no such {}", what));
+    if (!statement.bind_all(key...).step()) db.throw_damaged(fmt::format("it has no such {}", what));
     return statement;
   }
   // The integers of a question, as an enumerator of a type with values from 0 to `last`.
@@ -145,7 +141,7 @@ void StoreReader::State::read_parameters(StrategyRecord& strategy) {
   while (rows.step()) {
     const std::string text = rows.text(2);
     std::optional<ParameterValue> value = parameter_value(static_cast<std::size_t>(rows.count(1)), text);
-    if (!value) corrupt(fmt::format("parameter {} of a strategy has the value \"{}\"", rows.text(0), text));
+    if (!value) db.throw_damaged(fmt::format("parameter {} of a strategy has the value \"{}\"", rows.text(0), text));
     strategy.parameters.set(rows.text(0), std::move(*value));
   }
 }
@@ -154,7 +150,8 @@ void StoreReader::State::read_ranks(StrategyRecord& strategy) {
   Statement nodes(db, "SELECT rank, node FROM strategy_node WHERE strategy_id = ? ORDER BY rank");
   nodes.bind_all(strategy.strategy_id);
   while (nodes.step()) {
-    if (nodes.integer(0) != static_cast<std::int64_t>(strategy.rank_map.size())) corrupt("a strategy lacks a rank");
+    if (nodes.integer(0) != static_cast<std::int64_t>(strategy.rank_map.size()))
+      db.throw_damaged("a strategy lacks a rank");
     strategy.rank_map.push_back(nodes.count(1));
   }
 }
@@ -163,7 +160,7 @@ void StoreReader::State::read_meshes(StrategyRecord& strategy) {
   Statement meshes(db, "SELECT mesh, ulysses, ring FROM strategy_mesh WHERE strategy_id = ? ORDER BY mesh");
   meshes.bind_all(strategy.strategy_id);
   while (meshes.step()) {
-    if (meshes.count(0) != std::ssize(strategy.meshes)) corrupt("a strategy lacks a mesh");
+    if (meshes.count(0) != std::ssize(strategy.meshes)) db.throw_damaged("a strategy lacks a mesh");
     strategy.meshes.push_back({meshes.count(1), meshes.count(2)});
   }
   Statement members(db,
@@ -172,13 +169,13 @@ void StoreReader::State::read_meshes(StrategyRecord& strategy) {
   members.bind_all(strategy.strategy_id);
   while (members.step()) {
     const auto mesh = static_cast<std::size_t>(members.count(0));
-    if (mesh >= strategy.meshes.size()) corrupt("a group is of no mesh");
+    if (mesh >= strategy.meshes.size()) db.throw_damaged("a group is of no mesh");
     RankMesh& of = strategy.meshes[mesh];
     auto& groups = members.integer(1, 0, 1) == 0 ? of.ulysses_groups : of.ring_groups;
     const auto group = static_cast<std::size_t>(members.count(2)),
                position = static_cast<std::size_t>(members.count(3));
     if (group == groups.size()) groups.emplace_back();
-    if (group + 1 != groups.size() || position != groups.back().size()) corrupt("a strategy lacks a group");
+    if (group + 1 != groups.size() || position != groups.back().size()) db.throw_damaged("a strategy lacks a group");
     groups.back().push_back(members.count(4));
   }
 }
@@ -222,7 +219,8 @@ std::vector<StrategyRecord> StoreReader::strategies() const {
     state_->read_meshes(s);
     state_->read_problems(s);
     state_->read_pick(s);
-    if (rows.flag(8) != s.legal()) state_->corrupt("a strategy is illegal without a problem, or legal with one");
+    if (rows.flag(8) != s.legal())
+      state_->db.throw_damaged("a strategy is illegal without a problem, or legal with one");
   }
   return strategies;
 }
@@ -268,7 +266,7 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     r.error_metric = rows.text(18);
     r.finished = rows.flag(19);
     r.mesh = rows.count(20);
-    if (r.mesh >= rows.integer(21)) state_->corrupt("a run has a mesh that its strategy has not");
+    if (r.mesh >= rows.integer(21)) state_->db.throw_damaged("a run has a mesh that its strategy has not");
   }
   return runs;
 }
@@ -387,15 +385,15 @@ std::optional<Timeline> StoreReader::timeline(RunId run, int repeat) const {
   });
   const bool unfinished = std::ranges::any_of(events, [](const OpEvent& e) { return e.end_ns == kNeverEnded; });
   if (unfinished || (std::ssize(events) < num_ops && state_->misses_events())) return std::nullopt;
-  if (std::ssize(events) != num_ops) state_->corrupt("a timeline does not have one event an op");
+  if (std::ssize(events) != num_ops) state_->db.throw_damaged("a timeline does not have one event an op");
   Timeline timeline;
   timeline.ops.resize(events.size(), {-1, -1, -1});
   for (const OpEvent& event : events) {
     const auto inside = [&](std::int64_t time_ns) { return whole.begin_ns <= time_ns && time_ns <= whole.end_ns; };
     if (event.op_id >= num_ops || !inside(event.begin_ns) || !inside(event.end_ns))
-      state_->corrupt(fmt::format("an event of op {} lies outside its plan or its repeat", event.op_id));
+      state_->db.throw_damaged(fmt::format("an event of op {} lies outside its plan or its repeat", event.op_id));
     OpTimes& stored = timeline.ops[static_cast<std::size_t>(event.op_id)];
-    if (stored.post_ns >= 0) state_->corrupt("a timeline has an op twice");
+    if (stored.post_ns >= 0) state_->db.throw_damaged("a timeline has an op twice");
     stored = {event.post_ns - whole.begin_ns, event.begin_ns - whole.begin_ns, event.end_ns - whole.begin_ns};
   }
   return timeline;
@@ -419,7 +417,7 @@ MaskRecord StoreReader::mask_record(StoredMaskId id) const {
   MaskRecord mask;
   mask.mask_id = id;
   const std::optional<std::uint64_t> hash = parse_hash(row.text(0));
-  if (!hash) state_->corrupt("the hash of a mask is not one");
+  if (!hash) state_->db.throw_damaged("the hash of a mask is not one");
   mask.hash = *hash;
   mask.recipe = row.text(1);
   mask.heads = row.count(2);

@@ -11,15 +11,6 @@
 
 namespace spscope {
 
-namespace {
-
-[[noreturn]] void corrupt_mask(const Database& db, std::string_view why) {
-  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), why),
-              "the file is damaged; copy it again from where it was made");
-}
-
-}  // namespace
-
 StoredMaskId store_mask(Database& db, const BlockMask& mask, std::string_view recipe) {
   SPSCOPE_CHECK(!mask.refined());
   const std::vector<std::uint8_t> bits = recipe.empty() ? compress(encode_mask(mask)) : std::vector<std::uint8_t>();
@@ -42,13 +33,13 @@ void store_thumbnails(Database& db, StoredMaskId id, const BlockMask& mask) {
 
 std::optional<BlockMask> load_mask(Database& db, StoredMaskId id) {
   Statement row(db, "SELECT codec, data, hash FROM mask WHERE mask_id = ?");
-  if (!row.bind_all(id).step()) corrupt_mask(db, "it has no such mask");
+  if (!row.bind_all(id).step()) db.throw_damaged("it has no such mask");
   const std::int64_t codec = row.integer(0, kMaskCodecNone, kMaskCodecZstd);
   if (codec == kMaskCodecNone) return std::nullopt;
   std::vector<std::uint8_t> bytes;
   if (codec == kMaskCodecZstd) decompress(row.blob(1), kMaxMaskBytes, "a mask", bytes);
   BlockMask mask = decode_mask(codec == kMaskCodecZstd ? std::span<const std::uint8_t>(bytes) : row.blob(1));
-  if (row.text(2) != hash_text(mask.hash())) corrupt_mask(db, "a mask does not have the hash it was stored under");
+  if (row.text(2) != hash_text(mask.hash())) db.throw_damaged("a mask does not have the hash it was stored under");
   return mask;
 }
 
@@ -63,11 +54,11 @@ std::vector<DensityThumbnail> load_thumbnails(Database& db, StoredMaskId id) {
     heads = rows.integer(3);
     const std::span<const std::uint8_t> cells = rows.blob(2);
     if (rows.integer(0) != std::ssize(pictures) || rows.integer(1) != DensityThumbnail::kSide || cells.size() != kCells)
-      corrupt_mask(db, "a thumbnail has another size");
+      db.throw_damaged("a thumbnail has another size");
     pictures.push_back({{cells.begin(), cells.end()}});
   }
   if (!pictures.empty() && std::ssize(pictures) != heads)
-    corrupt_mask(db, fmt::format("a mask has {} of {} thumbnails", pictures.size(), heads));
+    db.throw_damaged(fmt::format("a mask has {} of {} thumbnails", pictures.size(), heads));
   return pictures;
 }
 

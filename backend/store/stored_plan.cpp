@@ -41,20 +41,15 @@ void store_parts(Database& db, PlanId id, std::span<const std::uint8_t> data) {
   }
 }
 
-[[noreturn]] void corrupt_plan(const Database& db, std::string_view why) {
-  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", db.path(), why),
-              "the file is damaged; copy it again from where it was made");
-}
-
 // All parts together. Their whole size is known before any is decompressed.
 std::vector<std::uint8_t> load_parts(Database& db, PlanId id) {
   constexpr std::string_view kWhat = "a part of a plan";
   Statement rows(db, "SELECT part, data FROM plan_part WHERE plan_id = ? ORDER BY part");
   std::size_t parts = 0, bytes = 0;
   for (rows.bind_all(id); rows.step(); ++parts) {
-    if (rows.integer(0) != static_cast<std::int64_t>(parts)) corrupt_plan(db, "a plan lacks a part");
+    if (rows.integer(0) != static_cast<std::int64_t>(parts)) db.throw_damaged("a plan lacks a part");
     bytes += decompressed_bytes(rows.blob(1), kMaxPlanPartBytes, kWhat);
-    if (bytes > kMaxPlanBytes) corrupt_plan(db, fmt::format("a plan has more than {} bytes", kMaxPlanBytes));
+    if (bytes > kMaxPlanBytes) db.throw_damaged(fmt::format("a plan has more than {} bytes", kMaxPlanBytes));
   }
   std::vector<std::uint8_t> data;
   data.reserve(bytes);
@@ -81,10 +76,10 @@ PlanId store_plan(Database& db, const Plan& plan, std::uint64_t hash) {
 
 Plan load_plan(Database& db, PlanId id) {
   Statement row(db, "SELECT codec, data, hash FROM plan WHERE plan_id = ?");
-  if (!row.bind_all(id).step()) corrupt_plan(db, "it has no such plan");
+  if (!row.bind_all(id).step()) db.throw_damaged("it has no such plan");
   const bool in_parts = row.integer(0, kPlanCodec, kPlanCodecParts) == kPlanCodecParts;
   Plan plan = in_parts ? decode_plan(load_parts(db, id)) : decode_plan(row.blob(1));
-  if (row.text(2) != hash_text(plan_hash(plan))) corrupt_plan(db, "a plan does not have the hash it was stored under");
+  if (row.text(2) != hash_text(plan_hash(plan))) db.throw_damaged("a plan does not have the hash it was stored under");
   return plan;
 }
 

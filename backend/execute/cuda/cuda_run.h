@@ -22,7 +22,7 @@ namespace spscope::cuda {
 // What memory holds that no op has written: all bits set, NaN in bf16 and in fp32.
 inline constexpr unsigned char kPoison = 0xff;
 // How long a thread that waits for streams sleeps between two looks.
-inline constexpr auto kNap = std::chrono::microseconds(50);
+inline constexpr auto kStreamPollNap = std::chrono::microseconds(50);
 
 // One rank of this process on its device.
 struct GpuRank {

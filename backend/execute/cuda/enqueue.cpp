@@ -217,7 +217,7 @@ void enqueue_repeat(CudaRun& run) {
     run.enqueued_op = kNone;
     while (!has_ended(run)) {
       run.control->leave_if_stopping();
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kStreamPollNap);
     }
     return;
   } catch (const StopLane&) {
@@ -227,7 +227,7 @@ void enqueue_repeat(CudaRun& run) {
   }
   let_pass(run);
   // What a device that has failed was to do is over.
-  while (std::ranges::any_of(run.ranks, is_at_work)) std::this_thread::sleep_for(kNap);
+  while (std::ranges::any_of(run.ranks, is_at_work)) std::this_thread::sleep_for(kStreamPollNap);
 }
 
 }  // namespace spscope::cuda

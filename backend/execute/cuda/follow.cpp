@@ -131,7 +131,7 @@ void follow_repeat(CudaRun& run) {
         op = lane.op();
         moved = lane.look() || moved;
       }
-      if (any && !moved) std::this_thread::sleep_for(kNap);
+      if (any && !moved) std::this_thread::sleep_for(kStreamPollNap);
     }
   } catch (const StopLane&) {
     // The run stops for a reason that is already known.

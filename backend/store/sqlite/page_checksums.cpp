@@ -21,7 +21,7 @@ namespace {
 // of 4 bytes, little-endian.
 constexpr std::string_view kTrailerMagic = "SPSC page sums 1";
 constexpr std::int64_t kHeadBytes = 28, kFrameBytes = kHeadBytes + 4;
-constexpr std::uint32_t kSmallestPage = 512, kLargestPage = 65536;
+constexpr std::uint32_t kMinSummedPageBytes = 512, kMaxSummedPageBytes = 65536;
 
 // Numbers of the header of an SQLite file, which are big-endian, with their offsets in it.
 struct Header {
@@ -40,7 +40,7 @@ std::optional<Header> read_header(const ReadBytes& read) {
     for (std::size_t i = at; i < at + count; ++i) x = x << 8 | bytes[i];
     return x;
   };
-  return Header{number(16, 2) == 1 ? kLargestPage : number(16, 2), number(24, 4), number(28, 4), number(92, 4)};
+  return Header{number(16, 2) == 1 ? kMaxSummedPageBytes : number(16, 2), number(24, 4), number(28, 4), number(92, 4)};
 }
 
 std::uint32_t number_at(std::span<const std::uint8_t> bytes, std::int64_t at) {
@@ -65,7 +65,7 @@ struct TrailerPlace {
 // The length of a file says where its trailer begins, whatever its header says. Of a file that was cut short, only the
 // header does. Offset 0: there is none.
 TrailerPlace find_trailer(const Header& header, std::int64_t file_bytes, const ReadBytes& read) {
-  for (std::uint32_t page_bytes = kSmallestPage; page_bytes <= kLargestPage; page_bytes *= 2) {
+  for (std::uint32_t page_bytes = kMinSummedPageBytes; page_bytes <= kMaxSummedPageBytes; page_bytes *= 2) {
     const std::int64_t of_pages = file_bytes - kFrameBytes;
     if (of_pages <= 0 || of_pages % (page_bytes + 4) != 0) continue;
     const std::int64_t offset = of_pages / (page_bytes + 4) * page_bytes;

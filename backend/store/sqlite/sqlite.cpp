@@ -29,6 +29,8 @@ constexpr int kShardPageBytes = 8192, kShardLogBytes = 16 << 20;
 // How long a reader waits for a writer that repairs the index of a shard after a crash.
 constexpr int kMaxWaitMs = 5000;
 
+constexpr const char* kCopyAgain = "the file is damaged; copy it again from where it was made";
+
 // Paths may hold characters that mean something in a URI.
 std::string uri_of(const std::string& path) {
   std::string uri = "file:";
@@ -268,8 +270,11 @@ void Database::fail(int code) const {
                 full ? "free space or raise the quota there, or choose another folder with -o" : "");
   }
   throw Error(damaged(code) ? ErrorCode::kStoreCorrupt : ErrorCode::kStoreOpen,
-              fmt::format("cannot read \"{}\": {}", path_, text),
-              damaged(code) ? "the file is damaged; copy it again from where it was made" : "");
+              fmt::format("cannot read \"{}\": {}", path_, text), damaged(code) ? kCopyAgain : "");
+}
+
+void Database::throw_damaged(std::string_view why) const {
+  throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": {}", path_, why), kCopyAgain);
 }
 
 Statement::Statement(Database& db, std::string_view sql) : db_(&db) {

@@ -138,6 +138,8 @@ class Database {
 
   const std::string& path() const { return path_; }
   sqlite3* handle() const { return handle_.get(); }
+  // Throws Error (kStoreCorrupt): what was read cannot be what was written. `why`: "a plan lacks a part".
+  [[noreturn]] void throw_damaged(std::string_view why) const;
   // Whether the pages of the file are compared with checksums.
   PageChecksums::State page_checksums() const;
   // The pages that were read after a bit of them was mended.
