@@ -86,11 +86,17 @@ ObservedCounter counter_of(std::string_view track) {
   return {std::string(track.substr(0, begin)), std::string(unit)};
 }
 
-std::vector<ObservedCounter> counters_of(const StoreReader& reader) {
+// Samples stand at uneven times: one counts for as long as it held, until the next of its track, the last until
+// `end_ns`.
+std::vector<ObservedCounter> counters_of(const StoreReader& reader, std::int64_t end_ns) {
   std::vector<ObservedCounter> counters;
-  const QueryResult found = reader.query(
-      "SELECT t.name, min(value), avg(value), max(value) FROM track t CROSS JOIN counter c ON c.track_id = t.track_id "
-      "WHERE t.device IS NOT NULL AND value IS NOT NULL GROUP BY t.name ORDER BY min(t.track_id)");
+  const QueryResult found = reader.query(fmt::format(
+      "WITH sample AS (SELECT t.name, t.track_id, value, "
+      "coalesce(lead(time_ns) OVER (PARTITION BY t.track_id ORDER BY time_ns), max(time_ns, {})) - time_ns AS held_ns "
+      "FROM track t CROSS JOIN counter c ON c.track_id = t.track_id WHERE t.device IS NOT NULL) "
+      "SELECT name, min(value), coalesce(total(value * held_ns) / nullif(total(held_ns), 0), avg(value)), max(value) "
+      "FROM sample WHERE value IS NOT NULL GROUP BY name ORDER BY min(track_id)",
+      end_ns));
   for (const std::vector<FieldText>& row : found.rows) {
     ObservedCounter& counter = counters.emplace_back(counter_of(row[0].value_or("")));
     counter.min = number_of<double>(row[1]);
@@ -124,7 +130,7 @@ std::vector<Observation> observations(const StoreReader& reader) {
     o.work = work_of(reader);
     o.kernels = kernels_of(reader);
     o.operations = operations_of(reader);
-    o.counters = counters_of(reader);
+    o.counters = counters_of(reader, run.finished ? run.end_ns : o.last_event_ns);
     o.collectors = reader.collectors();
     for (const MachineFact& fact : reader.machine()) o.machine.push_back({fact.name, fact.value});
     add_gpus(reader, o.machine);

@@ -37,7 +37,7 @@ struct ObservedOperation {
 // Samples of a counter of a GPU.
 struct ObservedCounter {
   std::string name, unit = {};  // "GPU 0 SM clock", "MHz"
-  double min = 0, mean = 0, max = 0;
+  double min = 0, mean = 0, max = 0;  // the mean over time
 };
 
 struct Observation {

@@ -32,6 +32,9 @@ class ObservedRunTest : public ::testing::Test {
     events.append(kNoRun, thread,
                   std::vector<WorkEvent>{{{90, 180, -1, 0, event_flags(EventCategory::kSynchronize)}, 0, 0, 0}});
     events.count_dropped(stream, 4);
+    const TrackId limit = events.add_track(
+        {.kind = TrackKind::kCounter, .name = "GPU 0 low clocks: power cap (0 or 1)", .device = "GPU 0"});
+    events.append(kNoRun, limit, std::vector<CounterSample>{{50, 0}, {230, 1}, {235, 1}, {240, 1}});
   }
   // As an attach that sees the end of its program, or is killed before.
   std::string recorded(bool ends) {
@@ -89,6 +92,10 @@ TEST_F(ObservedRunTest, HasSumsAndNoStrategies) {
   EXPECT_EQ(o.kernels[0].name, "gemm");
   EXPECT_EQ(o.kernels[0].total_ns, 60);
   EXPECT_EQ(o.kernels[1].count, 1);
+  ASSERT_EQ(o.counters.size(), 1u);
+  EXPECT_EQ(o.counters[0].name, "GPU 0 low clocks: power cap (0 or 1)");
+  EXPECT_DOUBLE_EQ(o.counters[0].mean, 0.1) << "it held for 20 of 200 ns";
+  EXPECT_EQ(o.counters[0].max, 1);
   EXPECT_EQ(o.recording.dropped, 4);
   const Error refused = error_of([&] { require_strategies(reader, "compare"); });
   EXPECT_EQ(refused.code(), ErrorCode::kUsage);
