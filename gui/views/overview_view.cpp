@@ -157,7 +157,8 @@ class OverviewView final : public View {
             {.ink = Token::kMuted, .wrap = true});
     ui.space(6);
     fact(ui, "program ran", o.run.finished ? duration(o.run.end_ns - o.run.begin_ns) : "until nobody saw it any more");
-    if (o.recording.events_stored > 0) fact(ui, "first to last event", duration(o.last_event_ns - o.first_event_ns));
+    if (o.last_event_ns > o.first_event_ns)
+      fact(ui, "first to last event", duration(o.last_event_ns - o.first_event_ns));
     fact(ui, "ranks", count(o.run.ranks));
     fact(ui, "events", count(o.recording.events_stored));
     fact(ui, "lost", o.recording.events_missing() > 0 ? count(o.recording.events_missing()) : "none");

@@ -173,6 +173,7 @@ def a_program_that_was_observed(world):
     rows = [i["text"] for i in window.items if i["kind"] == "row"]
     assert rows[:3] == ["rank 0, GPU 0", "stream 7", "stream 14"], rows
     assert not window.has("time/pass") and not window.says("layer pass") and not window.says("Layer pass"), "there is none"
+    assert window.says(f"first to last event {said[said.index('first to last event') + 1]}"), "counters, which go on, are no events"
     assert window.says("program ran") and not window.has("timeline/main/order")
     window.click("timeline/main/find")
     window.type("gemm")
