@@ -13,20 +13,23 @@
 namespace spscope {
 namespace {
 
-std::string records_text(const CollectorSum& sum) {
+std::string least(const CollectorSum& sum, const std::string& count) {
+  return (sum.cut_off > 0 ? "at least " : "") + count;
+}
+
+std::string records_and_losses(const CollectorSum& sum) {
   const CollectorCost& cost = sum.cost;
-  const std::string at_least = sum.cut_off > 0 ? "at least " : "";
-  return fmt::format("{}{} record{}, {}", at_least, cost.records, cost.records == 1 ? "" : "s",
-                     cost.dropped > 0  ? fmt::format("{}{} lost", at_least, cost.dropped)
-                     : sum.cut_off > 0 ? std::string("losses unknown")
-                                       : std::string("none lost"));
+  const std::string lost = cost.dropped > 0  ? least(sum, std::to_string(cost.dropped)) + " lost"
+                           : knows_lost(sum) ? "none lost"
+                                             : "losses unknown";
+  return fmt::format("{} record{}, {}", least(sum, std::to_string(cost.records)), cost.records == 1 ? "" : "s", lost);
 }
 
 // Of those that were started.
 std::string cost_text(const CollectorSum& sum) {
   const CollectorCost& cost = sum.cost;
   if (cost == CollectorCost() && sum.cut_off == 0) return "nothing to collect";
-  std::string text = records_text(sum);
+  std::string text = records_and_losses(sum);
   if (cost.thread_ns > 0 || cost.memory_bytes > 0)
     text += fmt::format("; {} of its own threads, {:.1f} MiB", duration_text(static_cast<double>(cost.thread_ns)),
                         static_cast<double>(cost.memory_bytes) / (1 << 20));
@@ -70,6 +73,23 @@ std::vector<CollectorSum> sums_of(std::span<const CollectorRecord> records) {
   std::vector<CollectorSum> sums;
   for (auto& [name, sum] : by_name) sums.push_back(std::move(sum));
   return sums;
+}
+
+bool knows_lost(const CollectorSum& sum) { return sum.cut_off == 0 || sum.cost.dropped > 0; }
+
+std::string records_text(const CollectorSum& sum) {
+  return least(sum, count_text(static_cast<double>(sum.cost.records)));
+}
+
+std::string lost_text(const CollectorSum& sum) {
+  if (!knows_lost(sum)) return "unknown";
+  return sum.cost.dropped == 0 ? "none" : least(sum, count_text(static_cast<double>(sum.cost.dropped)));
+}
+
+CollectorSum sum_of(std::span<const CollectorRecord> records) {
+  CollectorSum sum;
+  for (const CollectorRecord& record : records) sum.add(record);
+  return sum;
 }
 
 std::string text_of(const CollectorSum& sum) {

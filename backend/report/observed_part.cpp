@@ -122,6 +122,13 @@ Section gpus_section(const Observation& o) {
   return section;
 }
 
+// What is known of a count, sorted by its number.
+Cell count_cell(std::string text, std::int64_t number) {
+  Cell cell = text_cell(std::move(text));
+  cell.number = static_cast<double>(number);
+  return cell;
+}
+
 Section provenance_section(const Observation& o) {
   Section section{"provenance", "Provenance", {}};
   Facts made{"Made with", {}};
@@ -144,16 +151,13 @@ Section collectors_section(const Observation& o) {
   TextsOfProcesses notes;
   for (const CollectorRecord& c : o.collectors) {
     Row row{{text_cell(c.process.empty() ? "all of the host" : c.process), text_cell(c.name)}};
-    const bool was_cut_off = c.outcome == CollectorOutcome::kCutOff;
-    const auto count = [&](std::int64_t n, const std::string& at_least) {
-      return was_cut_off ? text_cell(at_least) : cell(Hint::kCount, static_cast<double>(n));
-    };
+    const CollectorSum sum = sum_of({&c, 1});
     if (c.outcome == CollectorOutcome::kNotStarted)
       row.cells.push_back(text_cell("did not collect"));
     else
-      for (Cell figure : {count(c.cost.records, "at least " + count_text(static_cast<double>(c.cost.records))),
-                          count(c.cost.dropped, "unknown"), duration_cell(c.cost.thread_ns),
-                          cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))})
+      for (Cell figure :
+           {count_cell(records_text(sum), c.cost.records), count_cell(lost_text(sum), c.cost.dropped),
+            duration_cell(c.cost.thread_ns), cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))})
         row.cells.push_back(std::move(figure));
     table.rows.push_back(std::move(row));
     for (const std::string& note : notes_of(c)) notes.add(note, process_text(c));

@@ -161,7 +161,7 @@ class OverviewView final : public View {
       fact(ui, "first to last event", duration(o.last_event_ns - o.first_event_ns));
     fact(ui, "ranks", count(o.run.ranks));
     fact(ui, "events", count(o.recording.events_stored));
-    fact(ui, "lost", o.recording.events_missing() > 0 ? count(o.recording.events_missing()) : "none");
+    fact(ui, "lost", lost_text(o));
     ui.space(6);
     if (ui.button("timeline", "Show its timeline", {.primary = true})) session.show("timeline");
     ui.same_line();

@@ -26,6 +26,18 @@ TEST(CollectorTexts, RecordsAndLossesByWhatBecameOfIt) {
             "did not collect: there is no library");
 }
 
+TEST(CollectorTexts, TablesSayWhatIsKnownOfALoss) {
+  const auto said = [](const CollectorRecord& record) { return lost_text(sum_of({&record, 1})); };
+  EXPECT_EQ(said({}), "none");
+  EXPECT_EQ(said({.cost = {.dropped = 4000}}), "4,000");
+  EXPECT_EQ(said({.cost = {.dropped = 4}, .outcome = kCutOff}), "at least 4");
+  EXPECT_EQ(said({.outcome = kCutOff}), "unknown");
+  const CollectorRecord all[] = {{.name = "best", .cost = {.records = 900}, .outcome = kCutOff},
+                                 {.name = "other", .cost = {.records = 100, .dropped = 4}}};
+  EXPECT_EQ(records_text(sum_of(all)), "at least 1,000");
+  EXPECT_EQ(lost_text(sum_of(all)), "at least 4");
+}
+
 TEST(CollectorTexts, SumsOverProcessesKeepWhatIsNotKnown) {
   const CollectorRecord all[] = {{.name = "best", .cost = {.records = 5}},
                                  {.name = "best", .cost = {.records = 7}, .outcome = kCutOff},

@@ -39,11 +39,12 @@ TEST(ObservedPart, SaysWhatRanAndForHowLong) {
   EXPECT_EQ(report.title, "An observed program");
   const std::string text = render_markdown(report);
   EXPECT_THAT(
-      text, AllOf(HasSubstr("observed, all times measured; 2 ranks; the program ran 3.00 ms; 2.50 ms from its first to "
-                            "its last event"),
-                  HasSubstr("| rank 0 | device stream |"), HasSubstr("| no rank | NCCL | transfer |"),
-                  HasSubstr("gemm"), HasSubstr("500 us"), HasSubstr("python (process 7)"), HasSubstr("1,234"),
-                  HasSubstr("4.00 ms"), HasSubstr("all of the host"), Not(HasSubstr(" nan")), Not(HasSubstr(" inf"))));
+      text,
+      AllOf(HasSubstr("observed, all times measured; 2 ranks; the program ran 3.00 ms; 2.50 ms from its first to "
+                      "its last event"),
+            HasSubstr("| rank 0 | device stream |"), HasSubstr("| no rank | NCCL | transfer |"), HasSubstr("gemm"),
+            HasSubstr("500 us"), HasSubstr("python (process 7)"), HasSubstr("1,234 | 5 |"), HasSubstr("77 | none |"),
+            HasSubstr("4.00 ms"), HasSubstr("all of the host"), Not(HasSubstr(" nan")), Not(HasSubstr(" inf"))));
   EXPECT_THAT(render_html(report), AllOf(HasSubstr("torchrun &lt;train&gt;.py"), Not(HasSubstr("<train>"))));
 }
 
@@ -56,11 +57,13 @@ TEST(ObservedPart, SaysWhatCollectorsDidNotCollect) {
   for (int process : {8, 9}) {
     o.collectors.push_back(o.collectors[0]);
     o.collectors.back().process = fmt::format("python (process {})", process);
+    o.collectors.back().cost.dropped = 0;
   }
   const std::vector<Observation> observed = {o};
   EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
-              AllOf(HasSubstr("at least 1,234 | unknown"), HasSubstr("did not collect"),
-                    HasSubstr("nvml: there is no NVML"), HasSubstr("3 processes: cupti: no ranges")));
+              AllOf(HasSubstr("at least 1,234 | at least 5 |"), HasSubstr("at least 1,234 | unknown |"),
+                    HasSubstr("did not collect"), HasSubstr("nvml: there is no NVML"),
+                    HasSubstr("3 processes: cupti: no ranges")));
 }
 
 TEST(ObservedPart, HasOperationsOfNcclWithWhatTheyWaitedFor) {
