@@ -60,20 +60,24 @@ std::vector<ObservedName> kernels_of(const StoreReader& reader) {
   return kernels;
 }
 
-// total() and not sum(), which fails where the numbers of a damaged file do not fit.
+// total() and not sum(), which fails where the numbers of a damaged file do not fit. Where the transfer begins with
+// the operation its begin on the device is not known: of one of copy engines only the call is.
 std::vector<ObservedOperation> operations_of(const StoreReader& reader) {
   std::vector<ObservedOperation> operations;
   const QueryResult found = reader.query(fmt::format(
       "SELECT e.name, sum(NOT unfinished), sum(unfinished), CAST(total(bytes) AS INTEGER), "
+      "CAST(total(CASE WHEN NOT unfinished THEN end_ns - begin_ns END) AS INTEGER), "
+      "sum(NOT unfinished AND transfer_begin_ns > begin_ns), "
       "CAST(total(CASE WHEN NOT unfinished THEN transfer_begin_ns - begin_ns END) AS INTEGER), "
-      "CAST(total(CASE WHEN NOT unfinished THEN end_ns - transfer_begin_ns END) AS INTEGER) "
+      "CAST(total(CASE WHEN NOT unfinished AND transfer_begin_ns > begin_ns THEN end_ns - transfer_begin_ns END) AS "
+      "INTEGER) "
       "FROM track t CROSS JOIN event e ON e.track_id = t.track_id "
       "WHERE t.name GLOB 'NCCL 0x*' AND category = 'transfer' GROUP BY e.name ORDER BY total(end_ns - begin_ns) DESC, "
       "e.name LIMIT {}",
       Observation::kMostOperations));
   for (const std::vector<FieldText>& row : found.rows)
     operations.push_back({row[0].value_or(""), number_of(row[1]), number_of(row[2]), number_of(row[3]),
-                          number_of(row[4]), number_of(row[5])});
+                          number_of(row[4]), number_of(row[5]), number_of(row[6]), number_of(row[7])});
   return operations;
 }
 

@@ -75,23 +75,25 @@ Section nccl_section(const Observation& o) {
                       : fmt::format("The {} operations that took longest in all, of all ranks", o.operations.size());
   table.columns = {
       text_column("operation"), {"count"}, {"not ended"}, {"bytes"}, {"total"}, {"queued"}, {"on device"}, {"mean"}};
+  std::int64_t count = 0, begun = 0;
   for (const ObservedOperation& op : o.operations) {
-    const std::int64_t total_ns = op.queued_ns + op.device_ns;
-    table.rows.push_back({{text_cell(op.name), cell(Hint::kCount, static_cast<double>(op.count)),
-                           cell(Hint::kCount, static_cast<double>(op.unfinished)),
-                           cell(Hint::kBytes, static_cast<double>(op.bytes)), duration_cell(total_ns),
-                           duration_cell(op.queued_ns), duration_cell(op.device_ns), mean_cell(total_ns, op.count)}});
+    const auto known = [&](std::int64_t ns) { return duration_cell(op.begun > 0 ? std::optional(ns) : std::nullopt); };
+    count += op.count, begun += op.begun;
+    table.rows.push_back(
+        {{text_cell(op.name), cell(Hint::kCount, static_cast<double>(op.count)),
+          cell(Hint::kCount, static_cast<double>(op.unfinished)), cell(Hint::kBytes, static_cast<double>(op.bytes)),
+          duration_cell(op.total_ns), known(op.queued_ns), known(op.device_ns), mean_cell(op.total_ns, op.count)}});
   }
   drop_empty_columns(table);
-  const bool has_device_times = std::ranges::any_of(o.operations, [](const auto& op) { return op.device_ns > 0; });
-  if (has_device_times)
-    table.notes.push_back(
-        {"Queued: from the call of NCCL until the device began. On device: from then to the end, the wait for ranks "
-         "that "
-         "came later and the wire together; question 13 of docs/file-format.md tells them apart.",
-         {"queued", "on device"}});
-  else
-    drop_column(table, "queued");
+  if (begun > 0) {
+    std::string note =
+        "Queued: from the call of NCCL until the device began. On device: from then to the end, the wait for ranks "
+        "that came later and the wire together; question 13 of docs/file-format.md tells them apart.";
+    if (begun < count)
+      note += fmt::format(" Of {} of the {} that ended the begin on the device is not known: they are in neither.",
+                          count_text(static_cast<double>(count - begun)), count_text(static_cast<double>(count)));
+    table.notes.push_back({std::move(note), {"queued", "on device"}});
+  }
   section.blocks.push_back(std::move(table));
   return section;
 }

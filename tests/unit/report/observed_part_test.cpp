@@ -24,7 +24,7 @@ Observation sample() {
   o.last_event_ns = 2'700'000;
   o.work = {{0, "device stream", "kernel", 4, 2'000'000}, {{}, "NCCL", "transfer", 1, 0}};
   o.kernels = {{"gemm", 4, 2'000'000}};
-  o.operations = {{"AllReduce RING SIMPLE", 4, 0, 8'000'000, 300'000, 1'300'000}};
+  o.operations = {{"AllReduce RING SIMPLE", 4, 0, 8'000'000, 1'600'000, 4, 300'000, 1'300'000}};
   o.counters = {{"GPU 0 SM clock", "MHz", 1'200, 1'975.5, 1'980},
                 {"GPU 0 temperature", "C", 41, 50.25, 63},
                 {"GPU 0 energy", "J", 0, 70, 140}};
@@ -71,9 +71,14 @@ TEST(ObservedPart, HasOperationsOfNcclWithWhatTheyWaitedFor) {
   EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
               AllOf(HasSubstr("| operation | count | bytes | total | queued | on device | mean |"),
                     HasSubstr("| AllReduce RING SIMPLE | 4 | 8.00 MB | 1.60 ms | 300 us | 1.30 ms | 400 us |"),
-                    HasSubstr("Queued: from the call")));
+                    HasSubstr("Queued: from the call"), Not(HasSubstr("is not known"))));
+  // Those of copy engines are in no sum of what the device did.
+  observed.front().operations.push_back({"AllGather CE", 3, 0, 30, 600, 0, 0, 0});
+  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+              AllOf(HasSubstr("| AllGather CE | 3 | 30 B | 600 ns | – | – | 200 ns |"),
+                    HasSubstr("Of 3 of the 7 that ended the begin on the device is not known")));
   // An NCCL that does not tell when its device began, and an operation that hangs.
-  observed.front().operations = {{"Send", 2, 1, 300, 800'000, 0}};
+  observed.front().operations = {{"Send", 2, 1, 300, 800'000, 0, 0, 0}};
   EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
               AllOf(HasSubstr("| operation | count | not ended | bytes | total | mean |"),
                     HasSubstr("| Send | 2 | 1 | 300 B | 800 us | 400 us |"), Not(HasSubstr("Queued"))));
