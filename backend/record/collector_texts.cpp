@@ -60,10 +60,11 @@ void CollectorSum::add(const CollectorRecord& record) {
   cost += record.cost;
   ++processes;
   cut_off += record.outcome == CollectorOutcome::kCutOff;
-  if (record.outcome != CollectorOutcome::kNotStarted || not_started++ > 0) return;
-  why_not_started = record.notes.substr(0, record.notes.find('\n'));
-  if (const std::string prefix = name + ": "; why_not_started.starts_with(prefix))
-    why_not_started.erase(0, prefix.size());
+  if (record.outcome != CollectorOutcome::kNotStarted) return;
+  ++not_started;
+  std::string why = record.notes.substr(0, record.notes.find('\n'));
+  if (const std::string prefix = record.name + ": "; why.starts_with(prefix)) why.erase(0, prefix.size());
+  if (!why.empty()) why_not_started.insert(std::move(why));
 }
 
 std::vector<CollectorSum> sums_of(std::span<const CollectorRecord> records) {
@@ -97,7 +98,9 @@ std::string text_of(const CollectorSum& sum) {
   std::string text = sum.not_started == sum.processes
                          ? "did not collect"
                          : fmt::format("{}; did not collect in {} of them", cost_text(sum), sum.not_started);
-  return sum.why_not_started.empty() ? text : fmt::format("{}: {}", text, sum.why_not_started);
+  const std::size_t reasons = sum.why_not_started.size();
+  if (reasons > 1) return fmt::format("{} for {} reasons; spscope doctor FILE names them", text, reasons);
+  return reasons == 0 ? text : fmt::format("{}: {}", text, *sum.why_not_started.begin());
 }
 
 std::string text_of(const CollectorRecord& record) {

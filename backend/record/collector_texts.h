@@ -1,6 +1,7 @@
 // What collectors took, and what they did not collect, for people.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ struct CollectorSum {
   CollectorCost cost = {};
   int processes = 0;
   int cut_off = 0, not_started = 0;  // of these
-  std::string why_not_started = {};  // the first of these
+  std::set<std::string> why_not_started = {};
   void add(const CollectorRecord& record);
 };
 // By their names.

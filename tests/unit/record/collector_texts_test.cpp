@@ -50,6 +50,19 @@ TEST(CollectorTexts, SumsOverProcessesKeepWhatIsNotKnown) {
                                  "other: 2 records, none lost"));
 }
 
+// Without its process a reason would be taken for that of all of them.
+TEST(CollectorTexts, SumsNameAReasonThatAllHave) {
+  std::vector<CollectorRecord> all(3, {.name = "best", .notes = "best: in use\nbest: more", .outcome = kNotStarted});
+  EXPECT_EQ(line_of(sums_of(all)[0]), "best, 3 processes: did not collect: in use");
+  all[1].notes = "best: there is no library";
+  EXPECT_EQ(line_of(sums_of(all)[0]),
+            "best, 3 processes: did not collect for 2 reasons; spscope doctor FILE names them");
+  all[0] = {.name = "best", .cost = {.records = 5}};
+  EXPECT_EQ(line_of(sums_of(all)[0]),
+            "best, 3 processes: 5 records, none lost; did not collect in 2 of them for 2 reasons; spscope doctor FILE "
+            "names them");
+}
+
 TEST(CollectorTexts, WhatSeveralProcessesHaveIsOneLine) {
   TextsOfProcesses texts;
   texts.add("in use", "a");
