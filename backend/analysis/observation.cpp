@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <string_view>
 
 namespace spscope {
@@ -110,13 +111,17 @@ std::vector<ObservedCounter> counters_of(const StoreReader& reader, std::int64_t
   return counters;
 }
 
-// Into `machine`: the GPUs that took part of which it says nothing, with their place on the bus where that is known.
+// Into `machine`: the GPUs that took part of which it says nothing, with each place on the bus that a process gave it:
+// where each sees a GPU of its own, several have the same number.
 void add_gpus(const StoreReader& reader, std::vector<MachineLine>& machine) {
-  for (const std::vector<FieldText>& row :
-       reader.query("SELECT id, busLocation FROM TARGET_INFO_GPU ORDER BY id").rows) {
+  const std::size_t said = machine.size();
+  const QueryResult found = reader.query(
+      "SELECT DISTINCT id, substr(device, instr(device, ' at ') + 1) FROM TARGET_INFO_GPU LEFT JOIN track "
+      "ON device GLOB 'GPU ' || id || ' at *' ORDER BY 1, 2");
+  for (const std::vector<FieldText>& row : found.rows) {
     const std::string name = "GPU " + row[0].value_or("");
-    if (std::ranges::find(machine, name, &MachineLine::name) == machine.end())
-      machine.push_back({name, row[1] ? "at " + *row[1] : "model and place on the bus not recorded"});
+    if (std::ranges::none_of(machine | std::views::take(said), [&](const auto& line) { return line.name == name; }))
+      machine.push_back({name, row[1].value_or("model and place on the bus not recorded")});
   }
 }
 

@@ -22,6 +22,8 @@ class ObservedRunTest : public ::testing::Test {
   void write_events(EventWriter& events) {
     const TrackId stream =
         events.add_track({.rank = 1, .kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "GPU 0"});
+    for (const char* const device : {"GPU 1 at 0000:5C:00.0", "GPU 1 at 0000:3B:00.0", "GPU 1 at 0000:5C:00.0"})
+      events.add_track({.rank = 1, .kind = TrackKind::kDeviceStream, .name = "stream 8", .device = device});
     const NameId gemm = events.name("gemm"), norm = events.name("norm");
     const std::uint32_t kernel = event_flags(EventCategory::kKernel);
     events.append(kNoRun, stream,
@@ -107,6 +109,11 @@ TEST_F(ObservedRunTest, HasSumsAndNoStrategies) {
   EXPECT_EQ(o.kernels[0].name, "gemm");
   EXPECT_EQ(o.kernels[0].total_ns, 60);
   EXPECT_EQ(o.kernels[1].count, 1);
+  std::vector<std::string> gpus;
+  for (const MachineLine& line : o.machine)
+    if (line.name.starts_with("GPU ")) gpus.push_back(line.name + ": " + line.value);
+  EXPECT_THAT(gpus, ElementsAre("GPU 0: model and place on the bus not recorded", "GPU 1: at 0000:3B:00.0",
+                                "GPU 1: at 0000:5C:00.0"));
   ASSERT_EQ(o.operations.size(), 1u);
   EXPECT_EQ(o.operations[0].count, 2);
   EXPECT_EQ(o.operations[0].unfinished, 1);
