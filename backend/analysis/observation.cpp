@@ -50,6 +50,12 @@ void add_event_span(const StoreReader& reader, Observation& o) {
   o.last_event_ns = number_of(found.rows.front()[1]);
 }
 
+// A file of a program without ranks says one, as a workload has one at least.
+int ranks_of(const StoreReader& reader, const ObservedRun& run) {
+  const bool names_rank = !reader.query("SELECT 1 FROM track WHERE rank IS NOT NULL LIMIT 1").rows.empty();
+  return run.ranks > 1 || names_rank ? run.ranks : 0;
+}
+
 std::vector<ObservedName> kernels_of(const StoreReader& reader) {
   std::vector<ObservedName> kernels;
   const QueryResult found = reader.query(
@@ -135,6 +141,7 @@ std::vector<Observation> observations(const StoreReader& reader) {
     o.file = reader.path();
     o.tool_version = reader.file().tool_version;
     o.created_utc = reader.file().created_utc;
+    o.ranks = ranks_of(reader, run);
     add_event_span(reader, o);
     o.work = work_of(reader);
     o.kernels = kernels_of(reader);

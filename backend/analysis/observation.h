@@ -44,6 +44,7 @@ struct ObservedCounter {
 
 struct Observation {
   ObservedRun run;
+  int ranks = 0;                                       // 0: no process had one
   std::int64_t first_event_ns = 0, last_event_ns = 0;  // first begin and last end, run clock; equal: no events
   std::string file, tool_version, created_utc;
   std::vector<ObservedWork> work;             // by rank, kind of track, then longest first

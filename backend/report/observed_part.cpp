@@ -14,9 +14,9 @@ namespace spscope {
 
 namespace {
 
-std::string ranks_text(const ObservedRun& run) {
-  std::string text = fmt::format("{} rank{}", run.ranks, run.ranks == 1 ? "" : "s");
-  if (run.nodes > 1) text += fmt::format(" on {} nodes", run.nodes);
+std::string ranks_text(const Observation& o) {
+  std::string text = o.ranks == 0 ? "no ranks" : fmt::format("{} rank{}", o.ranks, o.ranks == 1 ? "" : "s");
+  if (o.run.nodes > 1) text += fmt::format(" on {} nodes", o.run.nodes);
   return text;
 }
 
@@ -110,7 +110,7 @@ Section gpus_section(const Observation& o) {
   Section section{"gpus", "GPUs", {}};
   if (o.counters.empty()) return section;
   Table table;
-  table.caption = "Samples of the GPUs of the host, whoever used them, while the program ran";
+  table.caption = "Samples of the GPUs of the host, whoever used them, from when a first process used CUDA";
   table.columns = {text_column("counter"), {"min"}, {"mean"}, {"max"}};
   for (const ObservedCounter& c : o.counters) {
     if (c.unit == "J")  // counts up from the first sample
@@ -172,7 +172,7 @@ Section collectors_section(const Observation& o) {
 Part observed_part(const Observation& o) {
   Part part;
   part.title = o.run.command;
-  part.subtitle = "observed, all times measured; " + ranks_text(o.run);
+  part.subtitle = "observed, all times measured; " + ranks_text(o);
   if (o.run.finished)
     part.subtitle +=
         fmt::format("; the program ran {}", duration_text(static_cast<double>(o.run.end_ns - o.run.begin_ns)));

@@ -159,7 +159,7 @@ class OverviewView final : public View {
     fact(ui, "program ran", o.run.finished ? duration(o.run.end_ns - o.run.begin_ns) : "until nobody saw it any more");
     if (o.last_event_ns > o.first_event_ns)
       fact(ui, "first to last event", duration(o.last_event_ns - o.first_event_ns));
-    fact(ui, "ranks", count(o.run.ranks));
+    fact(ui, "ranks", o.ranks > 0 ? count(o.ranks) : "none");
     fact(ui, "events", count(o.recording.events_stored));
     fact(ui, "lost", lost_text(o));
     ui.space(6);

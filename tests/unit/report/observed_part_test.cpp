@@ -15,7 +15,7 @@ using ::testing::Not;
 Observation sample() {
   Observation o;
   o.run.command = "torchrun <train>.py";
-  o.run.ranks = 2;
+  o.ranks = 2;
   o.run.finished = true;
   o.run.end_ns = 3'000'000;
   o.file = "runs/out.db";
@@ -94,6 +94,7 @@ TEST(ObservedPart, HasCountersWithTheirUnits) {
 
 TEST(ObservedPart, SaysWhatIsMissing) {
   Observation o = sample();
+  o.ranks = 0;
   o.run.finished = false;
   o.work.clear();
   o.kernels.clear();
@@ -102,9 +103,10 @@ TEST(ObservedPart, SaysWhatIsMissing) {
   o.recording = {.events_sent = 9, .events_stored = 7, .dropped = 2, .incidents = {{"rank 1, killed: signal 9"}}};
   const std::vector<Observation> observed = {o};
   const std::string text = render_markdown(make_report({}, {}, observed));
-  EXPECT_THAT(text, AllOf(HasSubstr("Nobody saw the program end"), HasSubstr("2 of 9 events are not in the file"),
-                          HasSubstr("Rank 1, killed"), HasSubstr("No event was recorded"), HasSubstr("spscope doctor"),
-                          Not(HasSubstr("NCCL")), Not(HasSubstr("GPUs"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("all times measured; no ranks"), HasSubstr("Nobody saw the program end"),
+                          HasSubstr("2 of 9 events are not in the file"), HasSubstr("Rank 1, killed"),
+                          HasSubstr("No event was recorded"), HasSubstr("spscope doctor"), Not(HasSubstr("NCCL")),
+                          Not(HasSubstr("GPUs"))));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "backend/analysis/observation.h"
 #include "tests/unit/store/two_ranks.h"
 
@@ -97,6 +99,7 @@ TEST_F(ObservedRunTest, HasSumsAndNoStrategies) {
   const std::vector<Observation> all = observations(reader);
   ASSERT_EQ(all.size(), 1u);
   const Observation& o = all[0];
+  EXPECT_EQ(o.ranks, 4);
   ASSERT_EQ(o.work.size(), 3u);
   EXPECT_EQ(o.work[0].rank, 1);
   EXPECT_EQ(o.work[0].track_kind, "device stream");
@@ -142,6 +145,22 @@ TEST_F(ObservedRunTest, WhoseEndNobodySawIsNotFinished) {
   EXPECT_EQ(observed[0].command, kCommand);
   EXPECT_EQ(reader.query("SELECT sum(count) FROM event_stats").rows[0][0], "6");
   EXPECT_TRUE(compare_store(reader).empty());
+}
+
+TEST_F(ObservedRunTest, MayHaveNoRanks) {
+  const std::string head = folder_ / "a.head.db", out = folder_ / "out.db";
+  for (const std::optional<int> rank : {std::optional<int>(), std::optional(0)}) {
+    {
+      StoreWriter writer = StoreWriter::shard(head, testing::head_shard(), {.tool_version = "1.0"});
+      const RunId run = begin(writer);
+      writer.events().add_track({.rank = rank, .kind = TrackKind::kHostThread, .name = "main"});
+      end_observed_run(writer, {.run = run, .ranks = 1, .nodes = 1, .finished = true, .begin_ns = 50, .end_ns = 250});
+      writer.finish();
+    }
+    testing::merge(out, {head}, {});
+    EXPECT_EQ(observations(StoreReader(out)).at(0).ranks, rank ? 1 : 0);
+    for (const std::string& gone : {head, out}) std::filesystem::remove(gone);
+  }
 }
 
 // A file of strategies is none of a program that was observed.
