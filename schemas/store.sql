@@ -404,8 +404,8 @@ CREATE TABLE collector (
   records INTEGER NOT NULL CHECK (typeof(records) = 'integer' AND records >= 0),  -- that it handed over
   dropped INTEGER NOT NULL CHECK (typeof(dropped) = 'integer' AND dropped >= 0),  -- that it or its source lost
   notes TEXT NOT NULL CHECK (typeof(notes) = 'text'),  -- what it did not collect and why, a line each
-  -- complete, or cut off: its process ended before it, so that the figures are of a second before at most and losses are
-  -- not known, or not started: it could not collect, and notes say why
+  -- complete, or cut off: nobody saw its end, as its process was killed or lived on, so that the figures are of a second
+  -- before that at most and records and dropped the least, or not started: it could not collect, and notes say why
   outcome INTEGER NOT NULL CHECK (typeof(outcome) = 'integer'),
   PRIMARY KEY (first_rank, process, name)
 ) WITHOUT ROWID;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <string_view>
 
 namespace spscope {
@@ -49,6 +50,12 @@ void add_event_span(const StoreReader& reader, Observation& o) {
   o.last_event_ns = number_of(found.rows.front()[1]);
 }
 
+// A file of a program without ranks says one, as a workload has one at least.
+int ranks_of(const StoreReader& reader, const ObservedRun& run) {
+  const bool names_rank = !reader.query("SELECT 1 FROM track WHERE rank IS NOT NULL LIMIT 1").rows.empty();
+  return run.ranks > 1 || names_rank ? run.ranks : 0;
+}
+
 std::vector<ObservedName> kernels_of(const StoreReader& reader) {
   std::vector<ObservedName> kernels;
   const QueryResult found = reader.query(
@@ -60,20 +67,24 @@ std::vector<ObservedName> kernels_of(const StoreReader& reader) {
   return kernels;
 }
 
-// total() and not sum(), which fails where the numbers of a damaged file do not fit.
+// total() and not sum(), which fails where the numbers of a damaged file do not fit. Where the transfer begins with
+// the operation its begin on the device is not known: of one of copy engines only the call is.
 std::vector<ObservedOperation> operations_of(const StoreReader& reader) {
   std::vector<ObservedOperation> operations;
   const QueryResult found = reader.query(fmt::format(
       "SELECT e.name, sum(NOT unfinished), sum(unfinished), CAST(total(bytes) AS INTEGER), "
+      "CAST(total(CASE WHEN NOT unfinished THEN end_ns - begin_ns END) AS INTEGER), "
+      "sum(NOT unfinished AND transfer_begin_ns > begin_ns), "
       "CAST(total(CASE WHEN NOT unfinished THEN transfer_begin_ns - begin_ns END) AS INTEGER), "
-      "CAST(total(CASE WHEN NOT unfinished THEN end_ns - transfer_begin_ns END) AS INTEGER) "
+      "CAST(total(CASE WHEN NOT unfinished AND transfer_begin_ns > begin_ns THEN end_ns - transfer_begin_ns END) AS "
+      "INTEGER) "
       "FROM track t CROSS JOIN event e ON e.track_id = t.track_id "
       "WHERE t.name GLOB 'NCCL 0x*' AND category = 'transfer' GROUP BY e.name ORDER BY total(end_ns - begin_ns) DESC, "
       "e.name LIMIT {}",
       Observation::kMostOperations));
   for (const std::vector<FieldText>& row : found.rows)
     operations.push_back({row[0].value_or(""), number_of(row[1]), number_of(row[2]), number_of(row[3]),
-                          number_of(row[4]), number_of(row[5])});
+                          number_of(row[4]), number_of(row[5]), number_of(row[6]), number_of(row[7])});
   return operations;
 }
 
@@ -86,11 +97,17 @@ ObservedCounter counter_of(std::string_view track) {
   return {std::string(track.substr(0, begin)), std::string(unit)};
 }
 
-std::vector<ObservedCounter> counters_of(const StoreReader& reader) {
+// Samples stand at uneven times: one counts for as long as it held, until the next of its track, the last until
+// `end_ns`.
+std::vector<ObservedCounter> counters_of(const StoreReader& reader, std::int64_t end_ns) {
   std::vector<ObservedCounter> counters;
-  const QueryResult found = reader.query(
-      "SELECT t.name, min(value), avg(value), max(value) FROM track t CROSS JOIN counter c ON c.track_id = t.track_id "
-      "WHERE t.device IS NOT NULL AND value IS NOT NULL GROUP BY t.name ORDER BY min(t.track_id)");
+  const QueryResult found = reader.query(fmt::format(
+      "WITH sample AS (SELECT t.name, t.track_id, value, "
+      "coalesce(lead(time_ns) OVER (PARTITION BY t.track_id ORDER BY time_ns), max(time_ns, {})) - time_ns AS held_ns "
+      "FROM track t CROSS JOIN counter c ON c.track_id = t.track_id WHERE t.device IS NOT NULL) "
+      "SELECT name, min(value), coalesce(total(value * held_ns) / nullif(total(held_ns), 0), avg(value)), max(value) "
+      "FROM sample WHERE value IS NOT NULL GROUP BY name ORDER BY min(track_id)",
+      end_ns));
   for (const std::vector<FieldText>& row : found.rows) {
     ObservedCounter& counter = counters.emplace_back(counter_of(row[0].value_or("")));
     counter.min = number_of<double>(row[1]);
@@ -100,13 +117,17 @@ std::vector<ObservedCounter> counters_of(const StoreReader& reader) {
   return counters;
 }
 
-// Into `machine`: the GPUs that took part of which it says nothing, with their place on the bus where that is known.
+// Into `machine`: the GPUs that took part of which it says nothing, with each place on the bus that a process gave it:
+// where each sees a GPU of its own, several have the same number.
 void add_gpus(const StoreReader& reader, std::vector<MachineLine>& machine) {
-  for (const std::vector<FieldText>& row :
-       reader.query("SELECT id, busLocation FROM TARGET_INFO_GPU ORDER BY id").rows) {
+  const std::size_t said = machine.size();
+  const QueryResult found = reader.query(
+      "SELECT DISTINCT id, substr(device, instr(device, ' at ') + 1) FROM TARGET_INFO_GPU LEFT JOIN track "
+      "ON device GLOB 'GPU ' || id || ' at *' ORDER BY 1, 2");
+  for (const std::vector<FieldText>& row : found.rows) {
     const std::string name = "GPU " + row[0].value_or("");
-    if (std::ranges::find(machine, name, &MachineLine::name) == machine.end())
-      machine.push_back({name, row[1] ? "at " + *row[1] : "model and place on the bus not recorded"});
+    if (std::ranges::none_of(machine | std::views::take(said), [&](const auto& line) { return line.name == name; }))
+      machine.push_back({name, row[1].value_or("model and place on the bus not recorded")});
   }
 }
 
@@ -120,11 +141,12 @@ std::vector<Observation> observations(const StoreReader& reader) {
     o.file = reader.path();
     o.tool_version = reader.file().tool_version;
     o.created_utc = reader.file().created_utc;
+    o.ranks = ranks_of(reader, run);
     add_event_span(reader, o);
     o.work = work_of(reader);
     o.kernels = kernels_of(reader);
     o.operations = operations_of(reader);
-    o.counters = counters_of(reader);
+    o.counters = counters_of(reader, run.finished ? run.end_ns : o.last_event_ns);
     o.collectors = reader.collectors();
     for (const MachineFact& fact : reader.machine()) o.machine.push_back({fact.name, fact.value});
     add_gpus(reader, o.machine);

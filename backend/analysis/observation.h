@@ -30,18 +30,21 @@ struct ObservedOperation {
   std::string name;
   std::int64_t count = 0, unfinished = 0;  // those that ended, and others
   std::int64_t bytes = 0;                  // of both
-  std::int64_t queued_ns = 0;              // from the call to the begin on the device
-  std::int64_t device_ns = 0;              // from there to the end; 0 where NCCL does not tell the begin
+  std::int64_t total_ns = 0;
+  std::int64_t begun = 0;      // of `count`: those whose begin on the device is known, of which alone the rest is
+  std::int64_t queued_ns = 0;  // from the call to the begin on the device
+  std::int64_t device_ns = 0;  // from there to the end
 };
 
 // Samples of a counter of a GPU.
 struct ObservedCounter {
-  std::string name, unit = {};  // "GPU 0 SM clock", "MHz"
-  double min = 0, mean = 0, max = 0;
+  std::string name, unit = {};        // "GPU 0 SM clock", "MHz"
+  double min = 0, mean = 0, max = 0;  // the mean over time
 };
 
 struct Observation {
   ObservedRun run;
+  int ranks = 0;                                       // 0: no process had one
   std::int64_t first_event_ns = 0, last_event_ns = 0;  // first begin and last end, run clock; equal: no events
   std::string file, tool_version, created_utc;
   std::vector<ObservedWork> work;             // by rank, kind of track, then longest first

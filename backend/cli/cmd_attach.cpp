@@ -120,7 +120,7 @@ void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& e
 }
 
 Json json_of(const CollectorRecord& record) {
-  const bool knows_losses = record.outcome == CollectorOutcome::kComplete;
+  const bool knows_losses = record.outcome == CollectorOutcome::kComplete || record.cost.dropped > 0;
   return {{"name", record.name},
           {"process", record.process.empty() ? Json() : Json(record.process)},
           {"rank", record.first_rank == kNoRank ? Json() : Json(record.first_rank)},

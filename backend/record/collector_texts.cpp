@@ -13,20 +13,23 @@
 namespace spscope {
 namespace {
 
-std::string records_text(const CollectorSum& sum) {
+std::string least(const CollectorSum& sum, const std::string& count) {
+  return (sum.cut_off > 0 ? "at least " : "") + count;
+}
+
+std::string records_and_losses(const CollectorSum& sum) {
   const CollectorCost& cost = sum.cost;
-  const std::string at_least = sum.cut_off > 0 ? "at least " : "";
-  return fmt::format("{}{} record{}, {}", at_least, cost.records, cost.records == 1 ? "" : "s",
-                     cost.dropped > 0  ? fmt::format("{}{} lost", at_least, cost.dropped)
-                     : sum.cut_off > 0 ? std::string("losses unknown")
-                                       : std::string("none lost"));
+  const std::string lost = cost.dropped > 0  ? least(sum, std::to_string(cost.dropped)) + " lost"
+                           : knows_lost(sum) ? "none lost"
+                                             : "losses unknown";
+  return fmt::format("{} record{}, {}", least(sum, std::to_string(cost.records)), cost.records == 1 ? "" : "s", lost);
 }
 
 // Of those that were started.
 std::string cost_text(const CollectorSum& sum) {
   const CollectorCost& cost = sum.cost;
   if (cost == CollectorCost() && sum.cut_off == 0) return "nothing to collect";
-  std::string text = records_text(sum);
+  std::string text = records_and_losses(sum);
   if (cost.thread_ns > 0 || cost.memory_bytes > 0)
     text += fmt::format("; {} of its own threads, {:.1f} MiB", duration_text(static_cast<double>(cost.thread_ns)),
                         static_cast<double>(cost.memory_bytes) / (1 << 20));
@@ -57,10 +60,11 @@ void CollectorSum::add(const CollectorRecord& record) {
   cost += record.cost;
   ++processes;
   cut_off += record.outcome == CollectorOutcome::kCutOff;
-  if (record.outcome != CollectorOutcome::kNotStarted || not_started++ > 0) return;
-  why_not_started = record.notes.substr(0, record.notes.find('\n'));
-  if (const std::string prefix = name + ": "; why_not_started.starts_with(prefix))
-    why_not_started.erase(0, prefix.size());
+  if (record.outcome != CollectorOutcome::kNotStarted) return;
+  ++not_started;
+  std::string why = record.notes.substr(0, record.notes.find('\n'));
+  if (const std::string prefix = record.name + ": "; why.starts_with(prefix)) why.erase(0, prefix.size());
+  if (!why.empty()) why_not_started.insert(std::move(why));
 }
 
 std::vector<CollectorSum> sums_of(std::span<const CollectorRecord> records) {
@@ -72,12 +76,31 @@ std::vector<CollectorSum> sums_of(std::span<const CollectorRecord> records) {
   return sums;
 }
 
+bool knows_lost(const CollectorSum& sum) { return sum.cut_off == 0 || sum.cost.dropped > 0; }
+
+std::string records_text(const CollectorSum& sum) {
+  return least(sum, count_text(static_cast<double>(sum.cost.records)));
+}
+
+std::string lost_text(const CollectorSum& sum) {
+  if (!knows_lost(sum)) return "unknown";
+  return sum.cost.dropped == 0 ? "none" : least(sum, count_text(static_cast<double>(sum.cost.dropped)));
+}
+
+CollectorSum sum_of(std::span<const CollectorRecord> records) {
+  CollectorSum sum;
+  for (const CollectorRecord& record : records) sum.add(record);
+  return sum;
+}
+
 std::string text_of(const CollectorSum& sum) {
   if (sum.not_started == 0) return cost_text(sum);
   std::string text = sum.not_started == sum.processes
                          ? "did not collect"
                          : fmt::format("{}; did not collect in {} of them", cost_text(sum), sum.not_started);
-  return sum.why_not_started.empty() ? text : fmt::format("{}: {}", text, sum.why_not_started);
+  const std::size_t reasons = sum.why_not_started.size();
+  if (reasons > 1) return fmt::format("{} for {} reasons; spscope doctor FILE names them", text, reasons);
+  return reasons == 0 ? text : fmt::format("{}: {}", text, *sum.why_not_started.begin());
 }
 
 std::string text_of(const CollectorRecord& record) {

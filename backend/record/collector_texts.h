@@ -1,6 +1,7 @@
 // What collectors took, and what they did not collect, for people.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,12 +34,21 @@ struct CollectorSum {
   CollectorCost cost = {};
   int processes = 0;
   int cut_off = 0, not_started = 0;  // of these
-  std::string why_not_started = {};  // the first of these
+  std::set<std::string> why_not_started = {};
   void add(const CollectorRecord& record);
 };
 // By their names.
 std::vector<CollectorSum> sums_of(std::span<const CollectorRecord> records);
 
+// Of all of them together, whatever their names.
+CollectorSum sum_of(std::span<const CollectorRecord> records);
+
+// "12,000", "at least 900" where one was cut off.
+std::string records_text(const CollectorSum& sum);
+// "none", "4", "at least 4", "unknown".
+std::string lost_text(const CollectorSum& sum);
+// Whether its losses are known, at least as a lower bound.
+bool knows_lost(const CollectorSum& sum);
 // "12000 records, none lost; 31.2 ms of its own threads, 24.0 MiB", "at least 900 records, losses unknown; ...",
 // "did not collect: there is no library"
 std::string text_of(const CollectorSum& sum);

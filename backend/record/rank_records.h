@@ -27,8 +27,10 @@ struct RankProcess {
 
 // What became of a collector in a process. Stored numbers: append only.
 enum class CollectorOutcome : std::uint8_t {
-  kComplete = 0,    // it came to its end: what it took and lost is known
-  kCutOff = 1,      // it did not, since its process ended before it: its figures are of a second before at most
+  kComplete = 0,  // it came to its end: what it took and lost is known
+  // Nobody saw its end, as its process was killed or lived on: its figures are of a second before that at most, and
+  // records and losses the least.
+  kCutOff = 1,
   kNotStarted = 2,  // it could not collect here: its notes say why
 };
 inline constexpr int kNumCollectorOutcomes = 3;

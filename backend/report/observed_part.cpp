@@ -14,9 +14,9 @@ namespace spscope {
 
 namespace {
 
-std::string ranks_text(const ObservedRun& run) {
-  std::string text = fmt::format("{} rank{}", run.ranks, run.ranks == 1 ? "" : "s");
-  if (run.nodes > 1) text += fmt::format(" on {} nodes", run.nodes);
+std::string ranks_text(const Observation& o) {
+  std::string text = o.ranks == 0 ? "no ranks" : fmt::format("{} rank{}", o.ranks, o.ranks == 1 ? "" : "s");
+  if (o.run.nodes > 1) text += fmt::format(" on {} nodes", o.run.nodes);
   return text;
 }
 
@@ -75,23 +75,25 @@ Section nccl_section(const Observation& o) {
                       : fmt::format("The {} operations that took longest in all, of all ranks", o.operations.size());
   table.columns = {
       text_column("operation"), {"count"}, {"not ended"}, {"bytes"}, {"total"}, {"queued"}, {"on device"}, {"mean"}};
+  std::int64_t count = 0, begun = 0;
   for (const ObservedOperation& op : o.operations) {
-    const std::int64_t total_ns = op.queued_ns + op.device_ns;
-    table.rows.push_back({{text_cell(op.name), cell(Hint::kCount, static_cast<double>(op.count)),
-                           cell(Hint::kCount, static_cast<double>(op.unfinished)),
-                           cell(Hint::kBytes, static_cast<double>(op.bytes)), duration_cell(total_ns),
-                           duration_cell(op.queued_ns), duration_cell(op.device_ns), mean_cell(total_ns, op.count)}});
+    const auto known = [&](std::int64_t ns) { return duration_cell(op.begun > 0 ? std::optional(ns) : std::nullopt); };
+    count += op.count, begun += op.begun;
+    table.rows.push_back(
+        {{text_cell(op.name), cell(Hint::kCount, static_cast<double>(op.count)),
+          cell(Hint::kCount, static_cast<double>(op.unfinished)), cell(Hint::kBytes, static_cast<double>(op.bytes)),
+          duration_cell(op.total_ns), known(op.queued_ns), known(op.device_ns), mean_cell(op.total_ns, op.count)}});
   }
   drop_empty_columns(table);
-  const bool has_device_times = std::ranges::any_of(o.operations, [](const auto& op) { return op.device_ns > 0; });
-  if (has_device_times)
-    table.notes.push_back(
-        {"Queued: from the call of NCCL until the device began. On device: from then to the end, the wait for ranks "
-         "that "
-         "came later and the wire together; question 13 of docs/file-format.md tells them apart.",
-         {"queued", "on device"}});
-  else
-    drop_column(table, "queued");
+  if (begun > 0) {
+    std::string note =
+        "Queued: from the call of NCCL until the device began. On device: from then to the end, the wait for ranks "
+        "that came later and the wire together; question 13 of docs/file-format.md tells them apart.";
+    if (begun < count)
+      note += fmt::format(" Of {} of the {} that ended the begin on the device is not known: they are in neither.",
+                          count_text(static_cast<double>(count - begun)), count_text(static_cast<double>(count)));
+    table.notes.push_back({std::move(note), {"queued", "on device"}});
+  }
   section.blocks.push_back(std::move(table));
   return section;
 }
@@ -108,7 +110,7 @@ Section gpus_section(const Observation& o) {
   Section section{"gpus", "GPUs", {}};
   if (o.counters.empty()) return section;
   Table table;
-  table.caption = "Samples of the GPUs of the host, whoever used them, while the program ran";
+  table.caption = "Samples of the GPUs of the host, whoever used them, from when a first process used CUDA";
   table.columns = {text_column("counter"), {"min"}, {"mean"}, {"max"}};
   for (const ObservedCounter& c : o.counters) {
     if (c.unit == "J")  // counts up from the first sample
@@ -120,6 +122,13 @@ Section gpus_section(const Observation& o) {
   }
   section.blocks.push_back(std::move(table));
   return section;
+}
+
+// What is known of a count, sorted by its number.
+Cell count_cell(std::string text, std::int64_t number) {
+  Cell cell = text_cell(std::move(text));
+  cell.number = static_cast<double>(number);
+  return cell;
 }
 
 Section provenance_section(const Observation& o) {
@@ -144,16 +153,13 @@ Section collectors_section(const Observation& o) {
   TextsOfProcesses notes;
   for (const CollectorRecord& c : o.collectors) {
     Row row{{text_cell(c.process.empty() ? "all of the host" : c.process), text_cell(c.name)}};
-    const bool was_cut_off = c.outcome == CollectorOutcome::kCutOff;
-    const auto count = [&](std::int64_t n, const std::string& at_least) {
-      return was_cut_off ? text_cell(at_least) : cell(Hint::kCount, static_cast<double>(n));
-    };
+    const CollectorSum sum = sum_of({&c, 1});
     if (c.outcome == CollectorOutcome::kNotStarted)
       row.cells.push_back(text_cell("did not collect"));
     else
-      for (Cell figure : {count(c.cost.records, "at least " + count_text(static_cast<double>(c.cost.records))),
-                          count(c.cost.dropped, "unknown"), duration_cell(c.cost.thread_ns),
-                          cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))})
+      for (Cell figure :
+           {count_cell(records_text(sum), c.cost.records), count_cell(lost_text(sum), c.cost.dropped),
+            duration_cell(c.cost.thread_ns), cell(Hint::kMemory, static_cast<double>(c.cost.memory_bytes))})
         row.cells.push_back(std::move(figure));
     table.rows.push_back(std::move(row));
     for (const std::string& note : notes_of(c)) notes.add(note, process_text(c));
@@ -166,7 +172,7 @@ Section collectors_section(const Observation& o) {
 Part observed_part(const Observation& o) {
   Part part;
   part.title = o.run.command;
-  part.subtitle = "observed, all times measured; " + ranks_text(o.run);
+  part.subtitle = "observed, all times measured; " + ranks_text(o);
   if (o.run.finished)
     part.subtitle +=
         fmt::format("; the program ran {}", duration_text(static_cast<double>(o.run.end_ns - o.run.begin_ns)));

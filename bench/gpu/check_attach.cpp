@@ -260,7 +260,7 @@ CheckResult check_collect_nccl(const CheckContext& context) {
   // By communicator and rank: sums, numbers of NCCL, and those with times of the device.
   const Json rows = programs.ask(
       store,
-      fmt::format("SELECT track.name, count(*), count(DISTINCT sequence), sum(transfer_begin_ns < transfer_end_ns) "
+      fmt::format("SELECT track.name, count(*), count(DISTINCT sequence), sum(event.begin_ns < transfer_begin_ns) "
                   "FROM event JOIN track USING (track_id) WHERE track.name GLOB 'NCCL 0x*' AND event.name GLOB "
                   "'AllReduce*' AND bytes = {} GROUP BY track_id",
                   static_cast<std::int64_t>(bytes)));

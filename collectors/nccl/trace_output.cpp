@@ -115,12 +115,13 @@ void TraceOutput::put(const Operation& operation, Row& row, bool last, std::int6
   if (operation.given_up && last && times.end_ns == 0) {
     record.span.flags |= kEventUnfinished;
     record.span.end_ns = kNeverEnded;
-    record.transfer_begin_ns = times.begin_ns != 0 ? times.begin_ns : enqueued_ns;
   } else {
     record.span.end_ns = std::max(times.end_ns != 0 ? times.end_ns : enqueued_ns, record.span.begin_ns);
-    record.transfer_begin_ns =
-        std::clamp(times.begin_ns != 0 ? times.begin_ns : record.span.end_ns, record.span.begin_ns, record.span.end_ns);
   }
+  // A begin on the device that is known lies behind the call; where it is not known there is no wait.
+  record.transfer_begin_ns = record.span.begin_ns;
+  if (times.begin_ns != 0 && record.span.begin_ns < record.span.end_ns)
+    record.transfer_begin_ns = std::clamp(times.begin_ns, record.span.begin_ns + 1, record.span.end_ns);
   record.sequence = operation.sequence;
   record.bytes = operation.bytes;
   record.peer = operation.point_to_point ? operation.peer : -1;

@@ -157,10 +157,11 @@ class OverviewView final : public View {
             {.ink = Token::kMuted, .wrap = true});
     ui.space(6);
     fact(ui, "program ran", o.run.finished ? duration(o.run.end_ns - o.run.begin_ns) : "until nobody saw it any more");
-    if (o.recording.events_stored > 0) fact(ui, "first to last event", duration(o.last_event_ns - o.first_event_ns));
-    fact(ui, "ranks", count(o.run.ranks));
+    if (o.last_event_ns > o.first_event_ns)
+      fact(ui, "first to last event", duration(o.last_event_ns - o.first_event_ns));
+    fact(ui, "ranks", o.ranks > 0 ? count(o.ranks) : "none");
     fact(ui, "events", count(o.recording.events_stored));
-    fact(ui, "lost", o.recording.events_missing() > 0 ? count(o.recording.events_missing()) : "none");
+    fact(ui, "lost", lost_text(o));
     ui.space(6);
     if (ui.button("timeline", "Show its timeline", {.primary = true})) session.show("timeline");
     ui.same_line();

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "backend/analysis/slowest_pass.h"
 #include "backend/base/number_text.h"
+#include "backend/record/collector_texts.h"
 #include "backend/report/headline.h"
 
 namespace spscope::gui {
@@ -74,14 +74,26 @@ bool draw_hint(Ui& ui, Session& session, std::string_view id, std::string_view w
   return true;
 }
 
+std::string lost_text(const Observation& observation) {
+  CollectorSum sum = sum_of(observation.collectors);
+  // The ledger of the tracks has what collectors lost, and what was lost behind them.
+  sum.cost.dropped = std::max(sum.cost.dropped, observation.recording.events_missing());
+  return lost_text(sum);
+}
+
 std::string lost_events_text(const Observation& observation) {
-  std::map<std::string, std::int64_t> lost;
-  for (const CollectorRecord& collector : observation.collectors)
-    if (collector.cost.dropped > 0) lost[collector.name] += static_cast<std::int64_t>(collector.cost.dropped);
-  std::string by;
-  for (const auto& [name, count] : lost)
-    by += fmt::format("{}{} lost {}", by.empty() ? "" : ", ", name, count_text(static_cast<double>(count)));
   const std::string missing = missing_events_text(observation.recording);
+  const std::int64_t count = observation.recording.events_missing();
+  std::vector<CollectorSum> sums = sums_of(observation.collectors);
+  std::erase_if(sums, [](const CollectorSum& sum) { return sum.cut_off == 0 && sum.cost.dropped == 0; });
+  if (sums.size() == 1 && sums.front().cut_off == 0 && sums.front().cost.dropped == count)
+    return fmt::format("{}, all by {}", missing, sums.front().name);
+  std::string by;
+  for (const CollectorSum& sum : sums) {
+    if (!by.empty()) by += ", ";
+    by += knows_lost(sum) ? fmt::format("{} lost {}", sum.name, lost_text(sum))
+                          : fmt::format("what {} lost is not known", sum.name);
+  }
   return missing + (missing.empty() || by.empty() ? "" : "; ") + by;
 }
 

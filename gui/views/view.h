@@ -53,8 +53,9 @@ struct ViewRow {
   std::unique_ptr<View> (*make)();
   bool needs_file;  // shows nothing without an open file
 };
-// What a program that was observed lost: how many events are not in its file, and what each collector lost of them; ""
-// for nothing.
+// How many events of a program that was observed are not in its file: "none", "4", "at least 4", "unknown".
+std::string lost_text(const Observation& observation);
+// The same in words, with what each collector lost of them; "" for nothing.
 std::string lost_events_text(const Observation& observation);
 
 // In the order of the rail.

@@ -173,6 +173,7 @@ def a_program_that_was_observed(world):
     rows = [i["text"] for i in window.items if i["kind"] == "row"]
     assert rows[:3] == ["rank 0, GPU 0", "stream 7", "stream 14"], rows
     assert not window.has("time/pass") and not window.says("layer pass") and not window.says("Layer pass"), "there is none"
+    assert window.says(f"first to last event {said[said.index('first to last event') + 1]}"), "counters, which go on, are no events"
     assert window.says("program ran") and not window.has("timeline/main/order")
     window.click("timeline/main/find")
     window.type("gemm")
@@ -191,11 +192,20 @@ def a_program_that_was_observed(world):
 def lost_events_of_collectors_are_said(world):
     """How many events of a program that was observed are missing, and which collector lost them."""
     window = world.open(f"{world.lost()}#overview")
-    window.wait_for(lambda s: window.says("228 dropped; cupti lost 228") and not s["busy"], "the loss")
+    window.wait_for(lambda s: window.says("228 dropped, all by cupti") and not s["busy"], "the loss")
+    said = [i["text"] for i in window.items]
+    assert said[said.index("lost") + 1] == "228", said
     assert window.has("observed/collectors/rows/row 0 cupti") and window.says("CUPTI had no buffer for them")
     window.click("observed/timeline")
     window.wait_for(lambda s: window.find("gap", "mark") and not s["busy"], "the mark of the row")
-    assert window.says("228 dropped; cupti lost 228")
+    assert window.says("228 dropped, all by cupti")
+    window.close()
+    cut_off = world.changed_copy("cut_off.db", "update collector set outcome = 1", "insert into collector values "
+                                 "(0, 'python3 4000', 'nccl', 0, 0, 0, 1680, 0, '', 1)", of=world.lost())
+    window = world.open(f"{cut_off}#overview")
+    window.wait_for(lambda s: window.says("228 dropped; cupti lost at least 228, what nccl lost is not known") and not s["busy"], "what is known")
+    said = [i["text"] for i in window.items]
+    assert said[said.index("lost") + 1] == "at least 228", said
     window.close()
 
 

@@ -107,7 +107,7 @@ def add_rank(tracks, names, rank):
         tracks.put(track, 1 if track == nccl else 3, events)
     for name, value in COUNTERS:
         tracks.put(tracks.add(3, f"GPU {rank} {name}", rank, device), 2,
-                   [(t * 2_000_000 + shift, value(t / 60 + rank / 3)) for t in range(60)])
+                   [(t * 2_000_000 + shift, value(t / 60 + rank / 3)) for t in range(65)])  # longer than there are events
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ class World:
         """The same of a program whose collector lost events."""
         return self.changed_copy("lost.db", "update ledger set sent = sent + 228, dropped = dropped + 228 where track_id = 1",
                                  "insert into collector values (0, 'python3 4000', 'cupti', 0, 0, 0, 1600, 228, "
-                                 "'cupti: 228 of 1828 records are missing: CUPTI had no buffer for them')", of=self.observed())
+                                 "'cupti: 228 of 1828 records are missing: CUPTI had no buffer for them', 0)", of=self.observed())
 
     @property
     def demo(self):

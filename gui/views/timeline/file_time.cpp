@@ -1,6 +1,7 @@
 #include "gui/views/timeline/file_time.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imgui.h>
 
 #include <algorithm>
@@ -331,12 +332,16 @@ bool FileTime::has_names(const Band& band) {
 }
 
 std::string FileTime::extent_words(const Band& band) {
-  std::string words;
-  for (const Observation& o : band.open->content()->observed)
-    words += o.run.finished ? fmt::format("program ran {}, ", duration(o.run.end_ns - o.run.begin_ns))
-                            : "the end of the program was not seen, ";
-  return fmt::format("{}{}{}", words, words.empty() ? "" : "first to last event ",
-                     duration(band.times->end_ns - band.times->zero_ns));
+  std::vector<std::string> words;
+  for (const Observation& o : band.open->content()->observed) {
+    words.push_back(o.run.finished ? fmt::format("program ran {}", duration(o.run.end_ns - o.run.begin_ns))
+                                   : "the end of the program was not seen");
+    // Not the extent of the picture, to which counters belong too.
+    if (o.last_event_ns > o.first_event_ns)
+      words.push_back(fmt::format("first to last event {}", duration(o.last_event_ns - o.first_event_ns)));
+  }
+  if (words.empty()) return duration(band.times->end_ns - band.times->zero_ns);
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 void FileTime::find_field(Ui& ui, Session& session) {

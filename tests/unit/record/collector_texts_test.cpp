@@ -26,6 +26,18 @@ TEST(CollectorTexts, RecordsAndLossesByWhatBecameOfIt) {
             "did not collect: there is no library");
 }
 
+TEST(CollectorTexts, TablesSayWhatIsKnownOfALoss) {
+  const auto said = [](const CollectorRecord& record) { return lost_text(sum_of({&record, 1})); };
+  EXPECT_EQ(said({}), "none");
+  EXPECT_EQ(said({.cost = {.dropped = 4000}}), "4,000");
+  EXPECT_EQ(said({.cost = {.dropped = 4}, .outcome = kCutOff}), "at least 4");
+  EXPECT_EQ(said({.outcome = kCutOff}), "unknown");
+  const CollectorRecord all[] = {{.name = "best", .cost = {.records = 900}, .outcome = kCutOff},
+                                 {.name = "other", .cost = {.records = 100, .dropped = 4}}};
+  EXPECT_EQ(records_text(sum_of(all)), "at least 1,000");
+  EXPECT_EQ(lost_text(sum_of(all)), "at least 4");
+}
+
 TEST(CollectorTexts, SumsOverProcessesKeepWhatIsNotKnown) {
   const CollectorRecord all[] = {{.name = "best", .cost = {.records = 5}},
                                  {.name = "best", .cost = {.records = 7}, .outcome = kCutOff},
@@ -36,6 +48,19 @@ TEST(CollectorTexts, SumsOverProcessesKeepWhatIsNotKnown) {
   EXPECT_THAT(lines, ElementsAre("best, 3 processes: at least 12 records, losses unknown; did not collect in 1 of "
                                  "them: in use",
                                  "other: 2 records, none lost"));
+}
+
+// Without its process a reason would be taken for that of all of them.
+TEST(CollectorTexts, SumsNameAReasonThatAllHave) {
+  std::vector<CollectorRecord> all(3, {.name = "best", .notes = "best: in use\nbest: more", .outcome = kNotStarted});
+  EXPECT_EQ(line_of(sums_of(all)[0]), "best, 3 processes: did not collect: in use");
+  all[1].notes = "best: there is no library";
+  EXPECT_EQ(line_of(sums_of(all)[0]),
+            "best, 3 processes: did not collect for 2 reasons; spscope doctor FILE names them");
+  all[0] = {.name = "best", .cost = {.records = 5}};
+  EXPECT_EQ(line_of(sums_of(all)[0]),
+            "best, 3 processes: 5 records, none lost; did not collect in 2 of them for 2 reasons; spscope doctor FILE "
+            "names them");
 }
 
 TEST(CollectorTexts, WhatSeveralProcessesHaveIsOneLine) {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "backend/analysis/observation.h"
 #include "tests/unit/store/two_ranks.h"
 
@@ -22,6 +24,8 @@ class ObservedRunTest : public ::testing::Test {
   void write_events(EventWriter& events) {
     const TrackId stream =
         events.add_track({.rank = 1, .kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "GPU 0"});
+    for (const char* const device : {"GPU 1 at 0000:5C:00.0", "GPU 1 at 0000:3B:00.0", "GPU 1 at 0000:5C:00.0"})
+      events.add_track({.rank = 1, .kind = TrackKind::kDeviceStream, .name = "stream 8", .device = device});
     const NameId gemm = events.name("gemm"), norm = events.name("norm");
     const std::uint32_t kernel = event_flags(EventCategory::kKernel);
     events.append(kNoRun, stream,
@@ -32,6 +36,23 @@ class ObservedRunTest : public ::testing::Test {
     events.append(kNoRun, thread,
                   std::vector<WorkEvent>{{{90, 180, -1, 0, event_flags(EventCategory::kSynchronize)}, 0, 0, 0}});
     events.count_dropped(stream, 4);
+    // Of the second, as of one of copy engines, only the call is known; the third hangs on the device.
+    const TrackId nccl = events.add_track(
+        {.rank = 1, .overlapping = true, .kind = TrackKind::kForeign, .name = "NCCL 0x00f3a2b1c4d5e6f7 rank 1 of 2"});
+    const NameId gather = events.name("AllGather");
+    const auto operation = [&](std::int64_t begin, std::int64_t transfer_begin, std::int64_t end) {
+      CollectiveEvent e;
+      e.span = {begin, end, -1, gather, event_flags(EventCategory::kTransfer)};
+      if (end == kNeverEnded) e.span.flags |= kEventUnfinished;
+      e.entry_ns = begin, e.transfer_begin_ns = transfer_begin, e.transfer_end_ns = end, e.bytes = 8;
+      return e;
+    };
+    events.append(kNoRun, nccl,
+                  std::vector<CollectiveEvent>{operation(100, 130, 180), operation(110, 110, 114),
+                                               operation(120, 150, kNeverEnded)});
+    const TrackId limit = events.add_track(
+        {.kind = TrackKind::kCounter, .name = "GPU 0 low clocks: power cap (0 or 1)", .device = "GPU 0"});
+    events.append(kNoRun, limit, std::vector<CounterSample>{{50, 0}, {230, 1}, {235, 1}, {240, 1}});
   }
   // As an attach that sees the end of its program, or is killed before.
   std::string recorded(bool ends) {
@@ -78,17 +99,36 @@ TEST_F(ObservedRunTest, HasSumsAndNoStrategies) {
   const std::vector<Observation> all = observations(reader);
   ASSERT_EQ(all.size(), 1u);
   const Observation& o = all[0];
-  ASSERT_EQ(o.work.size(), 2u);
+  EXPECT_EQ(o.ranks, 4);
+  ASSERT_EQ(o.work.size(), 3u);
   EXPECT_EQ(o.work[0].rank, 1);
   EXPECT_EQ(o.work[0].track_kind, "device stream");
   EXPECT_EQ(o.work[0].category, "kernel");
   EXPECT_EQ(o.work[0].count, 3);
   EXPECT_EQ(o.work[0].total_ns, 70);
-  EXPECT_EQ(o.work[1].category, "synchronize");
+  EXPECT_EQ(o.work[1].track_kind, "NCCL");
+  EXPECT_EQ(o.work[2].category, "synchronize");
   ASSERT_EQ(o.kernels.size(), 2u);
   EXPECT_EQ(o.kernels[0].name, "gemm");
   EXPECT_EQ(o.kernels[0].total_ns, 60);
   EXPECT_EQ(o.kernels[1].count, 1);
+  std::vector<std::string> gpus;
+  for (const MachineLine& line : o.machine)
+    if (line.name.starts_with("GPU ")) gpus.push_back(line.name + ": " + line.value);
+  EXPECT_THAT(gpus, ElementsAre("GPU 0: model and place on the bus not recorded", "GPU 1: at 0000:3B:00.0",
+                                "GPU 1: at 0000:5C:00.0"));
+  ASSERT_EQ(o.operations.size(), 1u);
+  EXPECT_EQ(o.operations[0].count, 2);
+  EXPECT_EQ(o.operations[0].unfinished, 1);
+  EXPECT_EQ(o.operations[0].bytes, 24);
+  EXPECT_EQ(o.operations[0].total_ns, 84);
+  EXPECT_EQ(o.operations[0].begun, 1);
+  EXPECT_EQ(o.operations[0].queued_ns, 30);
+  EXPECT_EQ(o.operations[0].device_ns, 50);
+  ASSERT_EQ(o.counters.size(), 1u);
+  EXPECT_EQ(o.counters[0].name, "GPU 0 low clocks: power cap (0 or 1)");
+  EXPECT_DOUBLE_EQ(o.counters[0].mean, 0.1) << "it held for 20 of 200 ns";
+  EXPECT_EQ(o.counters[0].max, 1);
   EXPECT_EQ(o.recording.dropped, 4);
   const Error refused = error_of([&] { require_strategies(reader, "compare"); });
   EXPECT_EQ(refused.code(), ErrorCode::kUsage);
@@ -103,8 +143,24 @@ TEST_F(ObservedRunTest, WhoseEndNobodySawIsNotFinished) {
   EXPECT_FALSE(observed[0].finished);
   EXPECT_EQ(observed[0].end_ns, 0);
   EXPECT_EQ(observed[0].command, kCommand);
-  EXPECT_EQ(reader.query("SELECT sum(count) FROM event_stats").rows[0][0], "4");
+  EXPECT_EQ(reader.query("SELECT sum(count) FROM event_stats").rows[0][0], "6");
   EXPECT_TRUE(compare_store(reader).empty());
+}
+
+TEST_F(ObservedRunTest, MayHaveNoRanks) {
+  const std::string head = folder_ / "a.head.db", out = folder_ / "out.db";
+  for (const std::optional<int> rank : {std::optional<int>(), std::optional(0)}) {
+    {
+      StoreWriter writer = StoreWriter::shard(head, testing::head_shard(), {.tool_version = "1.0"});
+      const RunId run = begin(writer);
+      writer.events().add_track({.rank = rank, .kind = TrackKind::kHostThread, .name = "main"});
+      end_observed_run(writer, {.run = run, .ranks = 1, .nodes = 1, .finished = true, .begin_ns = 50, .end_ns = 250});
+      writer.finish();
+    }
+    testing::merge(out, {head}, {});
+    EXPECT_EQ(observations(StoreReader(out)).at(0).ranks, rank ? 1 : 0);
+    for (const std::string& gone : {head, out}) std::filesystem::remove(gone);
+  }
 }
 
 // A file of strategies is none of a program that was observed.

@@ -400,13 +400,19 @@ TEST_P(NcclCalls, CallsAreOnTracksOfTheirThreads) {
 
 TEST_P(NcclCopies, CollectivesOfCopyEnginesAreKnownToBeEnqueued) {
   void* const context = nccl_.init(kHash, "tp", 2, 0);
+  void* const kernel = enqueue(context, {.sequence = 7});
+  sleep_ms(2);
+  const std::int64_t begun_ns = now_ns();
+  nccl_.stop_channel(nccl_.start_channel(context, kernel, 0, timer()), timer());
   nccl_.stop(nccl_.start_copies(context, {.function = "AllGather", .sequence = 8, .count = 3}));
   const std::vector<KeptTrace::Kept> kept = stop_and_take();
-  ASSERT_EQ(kept.size(), 1u);
-  EXPECT_EQ(kept[0].name, "AllGather CE MC");
-  EXPECT_EQ(kept[0].record.sequence, 8);
-  EXPECT_EQ(kept[0].record.bytes, 12);
-  EXPECT_EQ(kept[0].record.transfer_begin_ns, kept[0].record.span.end_ns) << "no time of the device is made up";
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_LT(kept[0].record.span.begin_ns, begun_ns);
+  EXPECT_GT(kept[0].record.transfer_begin_ns, begun_ns - 1'000'000) << "until the device began it was queued";
+  EXPECT_EQ(kept[1].name, "AllGather CE MC");
+  EXPECT_EQ(kept[1].record.sequence, 8);
+  EXPECT_EQ(kept[1].record.bytes, 12);
+  EXPECT_EQ(kept[1].record.transfer_begin_ns, kept[1].record.span.begin_ns) << "no wait for the device is made up";
   EXPECT_THAT(collector_->notes(), testing::Contains(HasSubstr("1 collectives of copy engines")));
   nccl_.finalize(context);
 }
