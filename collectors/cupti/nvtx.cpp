@@ -103,12 +103,13 @@ Library library_for_nvtx() {
     const std::lock_guard lock(shared().mutex);
     if (shared().library) return *shared().library;
   }
-  LibrarySearch search(library_candidates(""));
+  const std::vector<std::string> candidates = libraries_of_program();
+  LibrarySearch search(candidates);
   const std::optional<Library> found = search.next();
   if (!found)
-    throw Error(ErrorCode::kCannotCollect, search.none().what(),
-                "name the folder of libcupti in LD_LIBRARY_PATH, or let the program load CUDA (`import torch`) before "
-                "its first range: NVTX asks only then");
+    throw Error(ErrorCode::kCannotCollect,
+                candidates.empty() ? "the first ones came before the program had loaded CUDA" : search.none().what(),
+                "let the program load CUDA (`import torch`), or start it, before its first range: NVTX asks only then");
   const std::lock_guard lock(shared().mutex);
   if (!shared().library) shared().library = found;
   return *shared().library;
@@ -156,8 +157,7 @@ void nvtx_is_recorded_by(const Library& library) {
     note(Error(ErrorCode::kCannotCollect,
                fmt::format("the first ones came before CUDA was started and went to {}, and {} records",
                            file_of(*before), file_of(library)),
-               "let the program load CUDA before its first range, or name the folder of one libcupti in "
-               "LD_LIBRARY_PATH"));
+               "let the program start CUDA before its first range"));
 }
 
 void nvtx_is_not_recorded() noexcept { phase = Phase::kOver; }
