@@ -154,6 +154,7 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
 }
 
 int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
+  ignore_broken_pipes();
   Notes notes(context.err);
   AttachSetup setup;
   setup.command = flags.command;

@@ -116,6 +116,19 @@ class AttachTest(Attached):
         said = json.loads(self.attach("--json", "sh", "-c", "exit 7", code=7).stdout)
         self.assertEqual((said["file"], said["exit_code"], said["collectors"]), (None, 7, []))
 
+    def test_nobody_reads_what_attach_says(self):
+        """Neither notes nor JSON: the program goes on and its exit code is kept. It is ended by broken pipes as ever."""
+        for words, code in ((("--json", PROGRAM, "init", "sleep", 300, "exit", 3), 3),
+                            (("--json", "sh", "-c", "sleep 0.3; yes; exit 4"), 4),
+                            (("sh", "-c", "sleep 0.3; exec yes"), -signal.SIGPIPE)):
+            with self.subTest(words=words):
+                reader, writer = os.pipe()
+                with subprocess.Popen(self.command(*words), stdout=writer, stderr=writer, env=self.environment) as process:
+                    os.close(writer)
+                    os.close(reader)
+                    self.assertEqual(process.wait(timeout=60), code)
+                self.assertEqual(self.out.exists(), PROGRAM in words)
+
     def test_another_tool_is_named(self):
         self.environment["SPSCOPE_SCRIPT"] = "fail=1"
         done = self.attach(PROGRAM, "init", "print", "goes on")
