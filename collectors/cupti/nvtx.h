@@ -6,7 +6,7 @@
 // ranges while a session wants them.
 //
 // CUPTI's functions take locks, which the child of a fork may have inherited held, and there is no thread that empties
-// its buffers: in the child of a process that records, modules lose the functions again.
+// its buffers: in the child of a process, modules lose the functions again, and get none in its own session either.
 #pragma once
 
 #include <cstdint>

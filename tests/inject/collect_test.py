@@ -222,9 +222,25 @@ class Nvtx(CollectTest):
         self.assertEqual(done.stdout.count("at level -2"), 3, done.stdout)
         self.assertEqual(self.stored(), ["parent"])
 
-    def test_child_that_starts_the_driver_itself_is_on(self):
-        self.attach(PROGRAM, "open", cupti_of(12), "range", "parent", "fork", "init", "work", 5, "range", "child")
-        self.assertEqual(self.stored(), ["child"])
+    def test_child_that_starts_the_driver_itself(self):
+        """Its ranges are stored where the parent has used none, whose functions the child must not call."""
+        for before, found in (((), ["child"]), (("range", "parent"), [])):
+            with self.subTest(before=before):
+                self.out.unlink(missing_ok=True)
+                done = self.attach(PROGRAM, "open", cupti_of(12), *before, "fork", "init", "work", 5, "range", "child",
+                                   "range-of", RUNTIME, "of a library")
+                self.assertEqual(self.stored(), [*found, "of a library"] if found else [])
+                self.assertEqual("NVTX ranges: this process was forked by one that had used NVTX" in done.stderr, not found)
+
+    def test_child_that_is_forked_after_the_session_is_off(self):
+        """Here attach was killed, and the program went on."""
+        command = self.command(PROGRAM, "open", cupti_of(13), "init", "range", "parent", "sleep", 1000, "fork", "range",
+                               "child")
+        with subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True) as process:
+            self.assertIn("parent at level 0", process.stdout.readline())
+            process.kill()
+            self.assertIn("child at level -2", process.stdout.read())
 
     def test_another_injection_is_left_alone(self):
         """Here libcupti itself, as who used it before did."""
