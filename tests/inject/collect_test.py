@@ -6,6 +6,7 @@ CUPTI_FOLDER holds the fake CUPTI of CUDA N as N/libcupti.so.N; RUNTIME is a lib
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -54,8 +55,7 @@ class CollectTest(Attached):
         for row in self.rows("SELECT name, process, records, thread_ns, outcome FROM collector"):
             what = ("nothing to collect" if row["records"] == row["thread_ns"] == "0" else f"{row['records']} records?, ",
                     f"at least {row['records']} records, ", "did not collect: ")[int(row["outcome"])]
-            self.assertRegex(said, f"collector {row['name']} .*{what}")
-            self.assertIn(row["process"], said)
+            self.assertRegex(said, f"collector {row['name']} .*{re.escape(row['process'])}.*{what}")
 
     def num_collectives(self):
         return self.value(f"SELECT count(*) {COLLECTIVES}")
@@ -165,7 +165,7 @@ class Cupti(CollectTest):
 
     def test_kill(self):
         """What was handed over by then is there, and what the collector had taken is known as of then."""
-        for sleep, least in ((2500, 900), (400, 0)):  # the second dies before it said what its collectors took
+        for sleep in (2500, 400):  # the second mostly dies before it said what its collectors took
             with self.subTest(sleep=sleep):
                 self.out.unlink(missing_ok=True)
                 done = self.attach(PROGRAM, "open", cupti_of(12), "init", "work", 300, "sleep", sleep, "raise",
@@ -173,7 +173,8 @@ class Cupti(CollectTest):
                 self.assertEqual(self.value("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL"), 300)
                 self.expect_balance()
                 cost = self.cost("cupti")
-                self.assertGreaterEqual(int(cost["records"]), least)
+                if sleep == 2500:
+                    self.assertGreaterEqual(int(cost["records"]), 900)
                 self.assertEqual(cost["outcome"], "1")
                 self.assertIn("the process ended before the collector did", cost["notes"])
                 self.assertIn(f"  cupti: at least {cost['records']} records, losses unknown", done.stderr)
