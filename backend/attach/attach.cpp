@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdlib>
 #include <iterator>
 
@@ -130,16 +129,16 @@ class Watch {
 // A variable by which the program, or a library that it uses, loads a library.
 struct Injection {
   const char* variable;
-  std::size_t longest;  // path; a longer one is cut
+  std::size_t longest;  // path; a longer one is cut; 0: any is read
   const char* kept;     // what happens when it names another library, which is left alone
 };
 
 constexpr const char* kAnotherTool =
     "so another tool is loaded in its place: unset it to collect what it would keep from us";
 constexpr Injection kInjections[] = {
-    {"CUDA_INJECTION64_PATH", PATH_MAX, kAnotherTool},
+    {"CUDA_INJECTION64_PATH", 0, kAnotherTool},
     {"NCCL_PROFILER_PLUGIN", 254, kAnotherTool},
-    {"NVTX_INJECTION64_PATH", PATH_MAX,
+    {"NVTX_INJECTION64_PATH", 0,
      "which gets the NVTX ranges: they are stored where it is the libcupti that the program uses; unset it, and attach "
      "sees to that"},
 };
@@ -149,7 +148,8 @@ std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup
   for (const Injection& injection : kInjections) {
     const char* const other = std::getenv(injection.variable);
     const bool is_free = other == nullptr || *other == '\0';
-    if (is_free && setup.library.size() <= injection.longest)
+    const bool is_read = injection.longest == 0 || setup.library.size() <= injection.longest;
+    if (is_free && is_read)
       variables.emplace_back(injection.variable, setup.library);
     else if (is_free)
       setup.on_note("",

@@ -22,6 +22,8 @@ namespace {
 // to the program itself.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
 
+bool program_ends_by_broken_pipes = false;
+
 // The environment of this process with some variables replaced.
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
   std::vector<std::string> entries;
@@ -44,6 +46,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+void ignore_broken_pipes() { program_ends_by_broken_pipes = ::signal(SIGPIPE, SIG_IGN) == SIG_DFL; }
+
 WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
                                const std::vector<std::pair<std::string, std::string>>& variables) {
   sigset_t taken;
@@ -56,8 +60,12 @@ WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
   const std::vector<std::string> environment = environment_with(variables);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   ::posix_spawnattr_setsigmask(&attributes, &before);
+  sigset_t usual;
+  ::sigemptyset(&usual);
+  if (program_ends_by_broken_pipes) ::sigaddset(&usual, SIGPIPE);
+  ::posix_spawnattr_setsigdefault(&attributes, &usual);
   const int error = signals_ < 0 ? errno
                                  : ::posix_spawnp(&pid_, command.front().c_str(), nullptr, &attributes,
                                                   pointers_to(command).data(), pointers_to(environment).data());

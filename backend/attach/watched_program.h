@@ -12,6 +12,10 @@
 
 namespace spscope {
 
+// From now on what is written to a pipe that nobody reads is lost, and does not end this process: a program that runs
+// is worth more than what is said of it. The program starts with what was set before.
+void ignore_broken_pipes();
+
 class WatchedProgram {
  public:
   // Starts it, with these variables in its environment. From now on this thread, and those that it starts, take signals

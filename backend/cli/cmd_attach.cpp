@@ -89,25 +89,30 @@ void explain_nothing(Notes& notes) {
       "library is loaded (sudo, containers, srun --export=NONE), and that it runs on this host");
 }
 
-// What was collected becomes OUT. Nothing: it did not, which is said, and changes nothing of how the program ended.
-std::optional<MergeReport> keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page,
-                                CommandContext& context, Notes& notes) {
+// What became of what was collected: neither when there was nothing.
+struct Kept {
+  std::optional<MergeReport> report;
+  std::optional<Error> error;  // why OUT could not be made
+};
+
+// What was collected becomes OUT. That it did not is said, and changes nothing of how the program ended.
+Kept keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page, CommandContext& context, Notes& notes) {
   if (end.processes == 0) {
     output.discard();
     explain_nothing(notes);
-    return std::nullopt;
+    return {};
   }
   if (!holds_events(output.note())) {
     output.discard();
     notes.say("nothing was recorded, and no file was made");
-    return std::nullopt;
+    return {};
   }
   Result<MergeReport> report =
       capture([&] { return output.merge({.tolerant = true, .tool_version = std::string(kVersion)}); });
-  if (report) return *report;
+  if (report) return {.report = *report, .error = {}};
   page.set_cause(report.error().what(), -1, error_id(report.error().code()));
   context.err << render(report.error());
-  return std::nullopt;
+  return {.report = {}, .error = report.error()};
 }
 
 void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& end, const MergeReport& report) {
@@ -132,28 +137,36 @@ Json json_of(const CollectorRecord& record) {
           {"notes", Json(notes_of(record))}};
 }
 
-// What is said as text, on one line: it follows what the program printed.
-void print_json(std::ostream& out, const std::string& path, const AttachEnd& end,
-                const std::optional<MergeReport>& report, const Notes& notes) {
+Json json_of(const Error& error) {
+  return {{"id", error_id(error.code())},
+          {"text", error.what()},
+          {"hint", error.hint().empty() ? Json() : Json(error.hint())}};
+}
+
+// What is said as text, on a line of its own: what the program printed before it may have no end of line.
+void print_json(std::ostream& out, const std::string& path, const AttachEnd& end, const Kept& kept,
+                const Notes& notes) {
   const bool was_killed = WIFSIGNALED(end.wait_status);
   Json collectors = Json::array();
   for (const CollectorRecord& record : end.collectors) collectors.push_back(json_of(record));
-  const MergeReport kept = report.value_or(MergeReport());
+  const MergeReport report = kept.report.value_or(MergeReport());
   const Json object = {{"schema_version", 1},
-                       {"file", report ? Json(path) : Json()},
+                       {"file", kept.report ? Json(path) : Json()},
+                       {"error", kept.error ? json_of(*kept.error) : Json()},
                        {"exit_code", was_killed ? Json() : Json(WEXITSTATUS(end.wait_status))},
                        {"signal", was_killed ? Json(signal_name(WTERMSIG(end.wait_status))) : Json()},
                        {"processes", end.processes},
                        {"ranks", Json(end.ranks)},
-                       {"events", kept.events},
-                       {"dropped", kept.dropped},
-                       {"unreadable", kept.unreadable},
+                       {"events", report.events},
+                       {"dropped", report.dropped},
+                       {"unreadable", report.unreadable},
                        {"collectors", collectors},
                        {"notes", notes.json()}};
-  out << object.dump() << '\n' << std::flush;
+  out << '\n' << object.dump() << '\n' << std::flush;
 }
 
 int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
+  ignore_broken_pipes();
   Notes notes(context.err);
   AttachSetup setup;
   setup.command = flags.command;
@@ -174,9 +187,9 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
     }
     end = *ended;
     notes.say_of_the_others();
-    const std::optional<MergeReport> report = keep(output, end, page, context, notes);
-    if (report) say_what_was_kept(notes, flags.output, end, *report);
-    if (context.json) print_json(context.out, flags.output, end, report, notes);
+    const Kept kept = keep(output, end, page, context, notes);
+    if (kept.report) say_what_was_kept(notes, flags.output, end, *kept.report);
+    if (context.json) print_json(context.out, flags.output, end, kept, notes);
     page.set_end(exit_code_of(end.wait_status));
   }
   return end_like(end.wait_status);

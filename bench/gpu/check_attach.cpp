@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -209,9 +210,22 @@ class TorchComparison {
     const Said said = programs_.run(name, kScript, arguments, store);
     if (!is_right(said)) return std::nullopt;
     Kernels kernels = stored_kernels(programs_, store);
+    judge_ranges(said, store);
     if (!kernels.counts.empty()) return kernels;
     result_.faults.push_back("attach stored no kernel: " + tail_of(context_.out + "/" + name + ".txt"));
     return std::nullopt;
+  }
+  // Each range of NVTX is stored once, by its name, unless attach says why none can be.
+  void judge_ranges(const Said& said, const std::string& store) {
+    std::string& outcome = result_.facts["NVTX ranges"];
+    outcome = line_with(said.error, {"NVTX ranges: "});
+    if (!outcome.empty()) return;
+    const Json rows = programs_.ask(store,
+                                    "SELECT count(*), count(DISTINCT text) FROM NVTX_EVENTS WHERE category = 13 AND "
+                                    "text GLOB 'torch_program step [0-9]*'");
+    const double made = (*said.answer)["ranges"].number(), stored = rows[0][0].number(), names = rows[0][1].number();
+    outcome = fmt::format("{} are stored with {} names; the program made {}", stored, names, made);
+    if (stored != made || names != made) result_.faults.push_back("of NVTX ranges " + outcome);
   }
   std::optional<Kernels> profile(const std::string& name) {
     const Said said = programs_.run(name, kScript, with_profile(name), "");
@@ -220,11 +234,14 @@ class TorchComparison {
   }
   // What attach says of another client of CUPTI; "" when it says nothing.
   static std::string named_client(const std::string& error) {
+    return line_with(error, {"torch.profiler", "traces this process"});
+  }
+  // The first line of attach's that has one of these.
+  static std::string line_with(const std::string& error, std::initializer_list<const char*> texts) {
     std::istringstream lines(error);
     for (std::string line; std::getline(lines, line);)
-      if (line.starts_with("spscope attach: ") &&
-          (line.find("torch.profiler") != std::string::npos || line.find("traces this process") != std::string::npos))
-        return line;
+      for (const char* const text : texts)
+        if (line.starts_with("spscope attach: ") && line.find(text) != std::string::npos) return line;
     return {};
   }
 

@@ -4,8 +4,8 @@
     torch_program.py [--profile TRACE] [--steps N]
 
 bench/gpu/check_attach.cpp starts it, alone, under `spscope attach`, and with --profile under torch.profiler, whose trace
-goes to the file TRACE. Prints one line of JSON: {"checksum": of all results, "versions": ...}, with --profile also
-"kernels": [[name, count, nanoseconds], ...], or {"missing": why this cannot run here}. CUDA is started inside of what is
+goes to the file TRACE. Prints one line of JSON: {"checksum": of all results, "ranges": how many of NVTX, each named as no
+other, "versions": ...}, with --profile also "kernels": [[name, count, nanoseconds], ...], or {"missing": why this cannot run here}. CUDA is started inside of what is
 profiled, so that both ways see all of it.
 """
 import argparse
@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 
 SIZE = 4096
+EVERY = 100  # of steps: those with a checksum and a range of NVTX
 
 
 class NoGpu(Exception):
@@ -44,9 +45,12 @@ def work(torch, steps):
     x, w = (torch.randn(SIZE, SIZE, generator=generator).to("cuda", torch.bfloat16) for _ in range(2))
     results = []
     for step in range(steps):
+        if step % EVERY == 0:
+            torch.cuda.nvtx.range_push(f"torch_program step {step}")
         x = torch.softmax(x @ w, dim=-1)
         x = (x - x.mean(dim=-1, keepdim=True)) * SIZE
-        if step % 100 == 0:
+        if step % EVERY == 0:
+            torch.cuda.nvtx.range_pop()
             results.append(bits(x[:16]))
     results.append(bits(x))
     torch.cuda.synchronize()
@@ -91,6 +95,7 @@ def main():
             answer["checksum"] = work(torch, arguments.steps)
     except NoGpu as error:
         return {"missing": f"PyTorch {torch.__version__} has no GPU: {error}"}
+    answer["ranges"] = len(range(0, arguments.steps, EVERY))
     return answer | {"versions": f"torch {torch.__version__}, CUDA {torch.version.cuda}"}
 
 

@@ -45,6 +45,22 @@ void add_files(const std::filesystem::path& folder, std::vector<std::string>& ca
   candidates.insert(candidates.end(), found.begin(), found.end());
 }
 
+// What these libraries of a process are or bring, in order.
+std::vector<std::string> candidates_of(std::span<const std::string> mapped) {
+  std::vector<std::string> candidates;
+  for (const std::string& path : mapped)
+    if (is_library(path, "libcupti")) candidates.push_back(path);
+  for (const std::string& path : mapped) {
+    if (!is_library(path, "libcudart")) continue;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    add_files(folder, candidates);                                  // distributions, and links in toolkits
+    add_files(folder / "../../cuda_cupti/lib", candidates);         // NVIDIA's Python packages of CUDA 11 and 12
+    add_files(folder / "../extras/CUPTI/lib64", candidates);        // toolkits
+    add_files(folder / "../../../extras/CUPTI/lib64", candidates);  // toolkits, runtime below targets/ARCHITECTURE/lib
+  }
+  return candidates;
+}
+
 // The first call that the library lacks; "" when it has all that it must have.
 std::string find_calls(void* library, Calls& calls) {
 #define CUPTI_CALL_SINCE(name, arguments) calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(library, #name));
@@ -95,17 +111,7 @@ std::string remedy(int result, std::string_view other) {
 }  // namespace
 
 std::vector<std::string> library_candidates(std::span<const std::string> mapped, int driver_version) {
-  std::vector<std::string> candidates;
-  for (const std::string& path : mapped)
-    if (is_library(path, "libcupti")) candidates.push_back(path);
-  for (const std::string& path : mapped) {
-    if (!is_library(path, "libcudart")) continue;
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    add_files(folder, candidates);                                  // distributions, and links in toolkits
-    add_files(folder / "../../cuda_cupti/lib", candidates);         // NVIDIA's Python packages of CUDA 11 and 12
-    add_files(folder / "../extras/CUPTI/lib64", candidates);        // toolkits
-    add_files(folder / "../../../extras/CUPTI/lib64", candidates);  // toolkits, runtime below targets/ARCHITECTURE/lib
-  }
+  std::vector<std::string> candidates = candidates_of(mapped);
   // Those that are newer than the driver come last.
   const auto is_newer = [&](int cuda) { return driver_version > 0 && cuda > driver_version / 1000; };
   struct Known {
@@ -125,6 +131,8 @@ std::vector<std::string> library_candidates(const std::string& path) {
   if (!path.empty()) return {path};
   return library_candidates(mapped_libraries(), cuda_driver_version());
 }
+
+std::vector<std::string> libraries_of_program() { return candidates_of(mapped_libraries()); }
 
 std::optional<Library> LibrarySearch::next() {
   while (next_ < candidates_.size()) {

@@ -58,6 +58,9 @@ struct Library {
 std::vector<std::string> library_candidates(std::span<const std::string> mapped, int driver_version);
 // Of this process; only the one at `path` unless it is "".
 std::vector<std::string> library_candidates(const std::string& path);
+// Only those that the program brings: mapped already, or beside its mapped runtime. A library that is opened by its
+// bare name goes to the program, too, when it loads CUDA later, in place of its own.
+std::vector<std::string> libraries_of_program();
 
 // Opens libraries of a list, one after the other. They stay open: CUPTI cannot be unloaded safely.
 class LibrarySearch {

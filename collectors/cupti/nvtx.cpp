@@ -24,14 +24,13 @@ struct Module {
   Module* before = nullptr;
 };
 
-// What the child of a fork reads, where nobody may have the time to unlock a mutex: the list only grows.
 std::atomic<Phase> phase{Phase::kBeforeSession};
-std::atomic<Module*> newest_module{nullptr};
-std::atomic<bool> is_child{false};  // of a process that records
+std::atomic<bool> is_child{false};  // of a process in which modules had functions
 
 struct Shared {
-  std::mutex mutex;
-  std::optional<Library> library;  // whose functions modules get
+  std::mutex mutex;                 // of what follows; held while the process forks
+  Module* newest_module = nullptr;  // of those with functions, which are never forgotten
+  std::optional<Library> library;   // whose functions modules get
   std::vector<std::string> notes;
 };
 
@@ -72,8 +71,16 @@ void take_from(NvtxTables tables) {
 }
 
 void leave_to_parent() {
-  if (phase != Phase::kRecords || is_child.exchange(true)) return;
-  for (const Module* module = newest_module; module != nullptr; module = module->before) take_from(module->tables);
+  const Module* const newest = shared().newest_module;
+  if (newest != nullptr && !is_child.exchange(true))
+    for (const Module* module = newest; module != nullptr; module = module->before) take_from(module->tables);
+  shared().mutex.unlock();
+}
+
+void follow_forks() {
+  static const int once =
+      ::pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); }, leave_to_parent);
+  static_cast<void>(once);
 }
 
 // A module that is unloaded would take its functions with it, which leave_to_parent() writes to: it stays.
@@ -86,13 +93,12 @@ bool stays_mapped(NvtxTables tables) {
   return is_program || dlopen(module->l_name, RTLD_LAZY | RTLD_NOLOAD) != nullptr;
 }
 
-void remember(NvtxTables tables) {
-  auto module = std::make_unique<Module>(Module{tables, newest_module});
-  while (!newest_module.compare_exchange_weak(module->before, module.get())) {
-  }
-  static_cast<void>(module.release());
-  static const int once = ::pthread_atfork(nullptr, nullptr, leave_to_parent);
-  static_cast<void>(once);
+// Before the module has functions of this library. False: a session of another one has begun meanwhile.
+bool remember(NvtxTables tables, const Library& library) {
+  const std::lock_guard lock(shared().mutex);
+  if (shared().library->handle != library.handle) return false;
+  shared().newest_module = std::make_unique<Module>(Module{tables, shared().newest_module}).release();
+  return true;
 }
 
 // -- giving
@@ -103,33 +109,45 @@ Library library_for_nvtx() {
     const std::lock_guard lock(shared().mutex);
     if (shared().library) return *shared().library;
   }
-  LibrarySearch search(library_candidates(""));
+  const std::vector<std::string> candidates = libraries_of_program();
+  LibrarySearch search(candidates);
   const std::optional<Library> found = search.next();
   if (!found)
-    throw Error(ErrorCode::kCannotCollect, search.none().what(),
-                "name the folder of libcupti in LD_LIBRARY_PATH, or let the program load CUDA (`import torch`) before "
-                "its first range: NVTX asks only then");
+    throw Error(ErrorCode::kCannotCollect,
+                candidates.empty() ? "the first ones came before the program had loaded CUDA" : search.none().what(),
+                "let the program load CUDA (`import torch`), or start it, before its first range: NVTX asks only then");
   const std::lock_guard lock(shared().mutex);
   if (!shared().library) shared().library = found;
   return *shared().library;
 }
 
+using EntryPoint = int (*)(NvtxTables);
+constexpr const char* kEntryPoint = "InitializeInjectionNvtx2";
+
 // CUPTI's own entry point starts CUPTI where its functions need that, as from CUDA 13.0 update 1 on;
 // cuptiNvtxInitialize2() does not, and programs would crash. Throws Error (kCannotCollect).
-bool give(NvtxTables tables) {
+EntryPoint entry_point_of(const Library& library) {
   constexpr std::uint32_t kVersion13_0 = 130000;  // not of update 1, which is 130001
-  const Library library = library_for_nvtx();
   if (library.version == kVersion13_0)
     throw Error(ErrorCode::kCannotCollect,
                 fmt::format("programs that use NVTX crash with {} of CUDA 13.0 (NVIDIA/NVTX#125)", file_of(library)),
                 "use CUPTI of CUDA 13.0 update 1 or newer");
-  constexpr const char* kEntryPoint = "InitializeInjectionNvtx2";
-  const auto initialize = reinterpret_cast<int (*)(NvtxTables)>(dlsym(library.handle, kEntryPoint));
-  if (initialize == nullptr)
-    throw Error(ErrorCode::kCannotCollect, fmt::format("{} has no {}", file_of(library), kEntryPoint),
-                "use CUPTI of CUDA 11.7 or newer");
-  if (!stays_mapped(tables)) return false;  // of a namespace of the loader's that is not ours
-  remember(tables);
+  const auto initialize = reinterpret_cast<EntryPoint>(dlsym(library.handle, kEntryPoint));
+  if (initialize != nullptr) return initialize;
+  throw Error(ErrorCode::kCannotCollect, fmt::format("{} has no {}", file_of(library), kEntryPoint),
+              "use CUPTI of CUDA 11.7 or newer");
+}
+
+// False: the module is of a namespace of the loader's that is not ours. Throws Error (kCannotCollect).
+bool give(NvtxTables tables) {
+  if (!stays_mapped(tables)) return false;
+  follow_forks();
+  Library library;
+  EntryPoint initialize = nullptr;
+  do {
+    library = library_for_nvtx();
+    initialize = entry_point_of(library);
+  } while (!remember(tables, library));
   if (initialize(tables) != 0) return true;
   throw Error(ErrorCode::kCannotCollect, fmt::format("{} of {} failed", kEntryPoint, file_of(library)),
               "use the newest CUPTI of the CUDA that the program uses");
@@ -147,17 +165,21 @@ bool give_to_nvtx(NvtxTables tables) noexcept {
 
 void nvtx_is_recorded_by(const Library& library) {
   std::optional<Library> before;
+  bool was_given = false;
   {
     const std::lock_guard lock(shared().mutex);
     before = std::exchange(shared().library, library);
+    was_given = phase.exchange(Phase::kRecords) == Phase::kBeforeSession && shared().newest_module != nullptr;
   }
-  const bool was_given = phase.exchange(Phase::kRecords) == Phase::kBeforeSession && newest_module != nullptr;
-  if (was_given && before && before->handle != library.handle)
+  if (is_child)
+    note(Error(ErrorCode::kCannotCollect,
+               "this process was forked by one that had used NVTX, whose ranges are not recorded in its children",
+               "start processes that use CUDA by executing a program, as Python's start method \"spawn\" does"));
+  else if (was_given && before && before->handle != library.handle)
     note(Error(ErrorCode::kCannotCollect,
                fmt::format("the first ones came before CUDA was started and went to {}, and {} records",
                            file_of(*before), file_of(library)),
-               "let the program load CUDA before its first range, or name the folder of one libcupti in "
-               "LD_LIBRARY_PATH"));
+               "let the program start CUDA before its first range"));
 }
 
 void nvtx_is_not_recorded() noexcept { phase = Phase::kOver; }

@@ -1,10 +1,12 @@
 // NVTX, by which programs name ranges of their work. It is compiled into each module that uses it. At the first call of
 // such a module it loads the library that NVTX_INJECTION64_PATH names, asks it for functions, and never asks again, so
-// that they are given before the driver starts, too, when a session has yet to begin: those of the CUPTI that it will
-// take, as far as that can be known. CUPTI makes records of ranges while a session wants them.
+// that they are given before the driver starts, too, when a session has yet to begin: those of the CUPTI that the
+// program has loaded, or that lies beside its CUDA runtime. Without either a module gets none: a CUPTI that is loaded
+// for it would take the place of the program's, and would start in programs that never use CUDA. CUPTI makes records of
+// ranges while a session wants them.
 //
 // CUPTI's functions take locks, which the child of a fork may have inherited held, and there is no thread that empties
-// its buffers: in the child of a process that records, modules lose the functions again.
+// its buffers: in the child of a process, modules lose the functions again, and get none in its own session either.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What a program's NVTX gets from CUPTI: functions for push and pop ranges, in domains or not, each of which writes a
 // record while a session wants them. As NVIDIA's: the functions are there at once, whatever is enabled; from CUDA 13.0
-// update 1 on they are given only where there is a driver; those of CUDA 13.0 crash before there is a subscriber.
+// update 1 on they are given only where there is a driver.
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>
@@ -17,8 +17,6 @@ using spscope::fake_cupti::write;
 namespace {
 
 using Lock = std::lock_guard<std::mutex>;
-
-bool crashes = false;
 
 // Records point to them.
 const char* kept_text(const char* text) {
@@ -52,7 +50,6 @@ void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, c
 
 int push(const char* domain, const char* name) {
   const Lock lock(fake().mutex);
-  if (crashes && !fake().subscribed) std::abort();
   static std::uint32_t newest = 0;
   open_ranges().push_back(++newest);
   write_marker(CUPTI_ACTIVITY_FLAG_MARKER_START, newest, kept_text(name), domain);
@@ -106,7 +103,6 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables) {
   const Lock lock(fake().mutex);
   const bool starts_cupti = version > kVersion13_0 && !fake().subscribed;
   if (starts_cupti && !has_driver()) return 1;
-  crashes = version == kVersion13_0;
   set(core, NVTX_CBID_CORE_RangePushA, push_range);
   set(core, NVTX_CBID_CORE_RangePop, pop_range);
   set(domains, NVTX_CBID_CORE2_DomainCreateA, create_domain);

@@ -92,7 +92,7 @@ PATH=$work/other-mpi:$PATH expect 0 --tiny --only processes --out bare
 grep -qE "mpirun is not Open MPI's|without Open MPI" out || fail "an mpirun of another MPI"
 
 # What a collector drops is counted, and a CUPTI that refuses fails the check; so do kernels that torch.profiler does not
-# see, results that change under attach, and a torch.profiler that attach does not name.
+# see, ranges that are not stored, results that change under attach, and a torch.profiler that attach does not name.
 SPSCOPE_FAKE_CUPTI=drop=50 expect 1 --tiny --only collect-cost --out drops
 judge drops failed collect-cost "were dropped"
 SPSCOPE_FAKE_CUPTI=other=Some_Tool expect 1 --tiny --only collect-rate --out drops
@@ -102,6 +102,8 @@ STUB_KERNELS=1 torch
 judge torch failed attach-torch "a kernel of nobody: 0 and 3"
 STUB_CHECKSUM_ATTACHED=0 torch
 judge torch failed attach-torch "results change"
+STUB_RANGES=3 torch
+judge torch failed attach-torch "0 are stored with 0 names; the program made 3"
 STUB_BOTH='' torch
 judge torch failed attach-torch "does not name torch.profiler"
 STUB_NCCL=1 expect 1 --tiny --only collect-nccl --python "$stubs/python-with-torch" --out torch

@@ -108,13 +108,39 @@ class AttachTest(Attached):
         self.out.unlink()
         self.environment["RANK"] = "2"
         done = self.attach("--json", PROGRAM, "init", "print", "a line", "sleep", 50, "exit", 4, code=4)
-        first, last = done.stdout.splitlines()
+        first, _, last = done.stdout.splitlines()
         said = json.loads(last)
         self.assertEqual(first, "a line")
-        self.assertEqual((said["exit_code"], said["signal"], said["ranks"]), (4, None, [2]))
+        self.assertEqual((said["exit_code"], said["signal"], said["ranks"], said["error"]), (4, None, [2], None))
         self.out.unlink()
         said = json.loads(self.attach("--json", "sh", "-c", "exit 7", code=7).stdout)
-        self.assertEqual((said["file"], said["exit_code"], said["collectors"]), (None, 7, []))
+        self.assertEqual((said["file"], said["exit_code"], said["collectors"], said["error"]), (None, 7, [], None))
+        first, last = self.attach("--json", "printf", "no end of line").stdout.splitlines()
+        self.assertEqual((first, json.loads(last)["exit_code"]), ("no end of line", 0))
+
+    def test_json_says_why_no_file_was_made(self):
+        """Here another program's folder took its place. The program's exit code is kept."""
+        command = self.command("--json", "sh", "-c", "\"$@\"; mkdir \"$0\" && touch \"$0/file\"; exit 5", self.out, PROGRAM,
+                               "init", "sleep", 100)
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, timeout=60, check=False)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        said = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((said["file"], said["exit_code"], said["events"]), (None, 5, 0))
+        self.assertIn(f"error {said['error']['id']}: {said['error']['text'].splitlines()[0]}", done.stderr)
+        self.assertIn("recover", said["error"]["hint"])
+
+    def test_nobody_reads_what_attach_says(self):
+        """Neither notes nor JSON: the program goes on and its exit code is kept. It is ended by broken pipes as ever."""
+        for words, code in ((("--json", PROGRAM, "init", "sleep", 300, "exit", 3), 3),
+                            (("--json", "sh", "-c", "sleep 0.3; yes; exit 4"), 4),
+                            (("sh", "-c", "sleep 0.3; exec yes"), -signal.SIGPIPE)):
+            with self.subTest(words=words):
+                reader, writer = os.pipe()
+                with subprocess.Popen(self.command(*words), stdout=writer, stderr=writer, env=self.environment) as process:
+                    os.close(writer)
+                    os.close(reader)
+                    self.assertEqual(process.wait(timeout=60), code)
+                self.assertEqual(self.out.exists(), PROGRAM in words)
 
     def test_another_tool_is_named(self):
         self.environment["SPSCOPE_SCRIPT"] = "fail=1"

@@ -3,6 +3,7 @@
 //
 //   init        starts the driver
 //   open PATH   loads a library
+//   mapped NAME prints whether a library whose path has this in it is mapped
 //   work N      N rounds on a GPU (tests/fake_cuda/program)
 //   nccl V      a communicator of an NCCL that knows profilers up to interface V (nccl_work.h)
 //   reduce N    N all-reduces
@@ -20,6 +21,7 @@
 //   exit N      by exit(); at the end of the arguments it ends with 0
 //   quit N      by _exit(), as forked workers of Python do
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +30,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -54,6 +57,14 @@ void open_library(const char* path) {
   if (dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
   std::fprintf(stderr, "no library: %s\n", dlerror());
   std::exit(9);
+}
+
+void print_whether_mapped(const char* name) {
+  const auto has_name = [](dl_phdr_info* library, std::size_t, void* text) {
+    return std::strstr(library->dlpi_name, static_cast<const char*>(text)) == nullptr ? 0 : 1;
+  };
+  const bool is_mapped = dl_iterate_phdr(has_name, const_cast<char*>(name)) != 0;
+  std::printf("%s is %smapped\n", name, is_mapped ? "" : "not ");
 }
 
 void mark_range_of(const char* path, const char* name) {
@@ -98,6 +109,7 @@ int main(int argc, char** argv) {
     const auto number = [&] { return ++i < argc ? std::atoi(argv[i]) : 0; };
     if (what == "init") start_driver();
     if (what == "open" && ++i < argc) open_library(argv[i]);
+    if (what == "mapped" && ++i < argc) print_whether_mapped(argv[i]);
     if (what == "work") spscope::fake_cuda::work_on_device(number());
     if (what == "nccl") nccl = std::make_unique<spscope::NcclWork>(number());
     if (what == "reduce") nccl->reduce(number());
