@@ -33,14 +33,14 @@ TEST(FakeCuda, TellsItsDevices) {
 
 TEST(FakeCuda, NewMemoryIsNaN) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   const DeviceMemory memory(gpu.context, 12);
   for (const std::uint32_t word : gpu.words(memory)) EXPECT_TRUE(std::isnan(std::bit_cast<float>(word)));
 }
 
 TEST(FakeCuda, CopiesKeepTheirRowsAndPitch) {
   const FakeCuda fake("devices=2");
-  Gpu gpu, other(1);
+  TestGpu gpu, other(1);
   const DeviceMemory from(gpu.context, 64), to(other.context, 96);
   std::vector<std::uint32_t> words(16);
   for (std::uint32_t i = 0; i < 16; ++i) words[i] = i;
@@ -66,7 +66,7 @@ TEST(FakeCuda, CopiesKeepTheirRowsAndPitch) {
 TEST(FakeCuda, AStreamRunsInOrderAndEventsOrderStreams) {
   for (const char* const settings : {"", "jitter=3", "queues=1", "queues=2 jitter=5"}) {
     const FakeCuda fake(settings);
-    Gpu gpu;
+    TestGpu gpu;
     const Stream second(gpu.context);
     const Event filled(gpu.context, EventTiming::kNone);
     const DeviceMemory memory(gpu.context, 4096);
@@ -87,7 +87,7 @@ TEST(FakeCuda, AStreamRunsInOrderAndEventsOrderStreams) {
 
 TEST(FakeCuda, WhatWaitsAtTheHeadOfASharedQueueHoldsUpTheRest) {
   const FakeCuda fake("queues=1");
-  Gpu gpu;
+  TestGpu gpu;
   const Stream second(gpu.context);
   const HostMemory words(gpu.context, 8);
   const DeviceMemory memory(gpu.context, 4);
@@ -101,7 +101,7 @@ TEST(FakeCuda, WhatWaitsAtTheHeadOfASharedQueueHoldsUpTheRest) {
 
 TEST(FakeCuda, StreamsWriteAndWaitForValues) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   const Stream second(gpu.context);
   void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   {
@@ -119,7 +119,7 @@ TEST(FakeCuda, StreamsWriteAndWaitForValues) {
 
 TEST(FakeCuda, EventsTellTimeInOrder) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   const Event begin(gpu.context, EventTiming::kTimed), end(gpu.context, EventTiming::kTimed);
   const Event untimed(gpu.context, EventTiming::kNone);
   const HostMemory words(gpu.context, 4);
@@ -141,7 +141,7 @@ TEST(FakeCuda, EventsTellTimeInOrder) {
 
 TEST(FakeCuda, AWriteOutsideNamesTheAllocation) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   const DeviceMemory first(gpu.context, 100), second(gpu.context, 40);
   gpu.fill(second, 11, 0);  // one word too far
   EXPECT_THAT(error_of([&] { gpu.synchronise(); }), HasSubstr("CUDA_ERROR_"));
@@ -151,7 +151,7 @@ TEST(FakeCuda, AWriteOutsideNamesTheAllocation) {
 
 TEST(FakeCuda, AWriteOutsideByNobodyKnownIsFoundAtSynchronise) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   const DeviceMemory memory(gpu.context, 40);
   *reinterpret_cast<char*>(memory.address() - 3) = 0;
   EXPECT_EQ(driver().cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -160,7 +160,7 @@ TEST(FakeCuda, AWriteOutsideByNobodyKnownIsFoundAtSynchronise) {
 
 TEST(FakeCuda, CopiesOutsideOfAllocationsAreRefused) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   CUdeviceptr given_up = 0;
   {
     const DeviceMemory memory(gpu.context, 64);
@@ -183,7 +183,7 @@ TEST(FakeCuda, CopiesOutsideOfAllocationsAreRefused) {
 
 TEST(FakeCuda, AFailedLaunchStays) {
   const FakeCuda fake("fail=fake_*:2");
-  Gpu gpu;
+  TestGpu gpu;
   const DeviceMemory memory(gpu.context, 4);
   gpu.fill(memory, 1, 1);
   gpu.synchronise();
@@ -196,7 +196,7 @@ TEST(FakeCuda, AFailedLaunchStays) {
 
 TEST(FakeCuda, AKernelsOwnFaultIsAFailedLaunch) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   check(launch(gpu.module.function("fake_fault", 0), gpu.stream.get(), fake_cuda::RunIntoFault{}), "launch");
   EXPECT_THAT(error_of([&] { gpu.synchronise(); }), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
   EXPECT_EQ(fake.fault(), "fake_fault: fake_fault ran into its fault");
@@ -205,14 +205,14 @@ TEST(FakeCuda, AKernelsOwnFaultIsAFailedLaunch) {
 TEST(FakeCuda, PlantedFailuresHappenWhereTheyWerePlanted) {
   {
     const FakeCuda fake("refuse=fake_fill:1");
-    Gpu gpu;
+    TestGpu gpu;
     const DeviceMemory memory(gpu.context, 4);
     EXPECT_THAT(error_of([&] { gpu.fill(memory, 1, 1); }), HasSubstr("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"));
     EXPECT_NO_THROW(gpu.fill(memory, 1, 1));
   }
   {
     const FakeCuda fake("devices=2 lose=1:1");
-    Gpu gpu, other(1);
+    TestGpu gpu, other(1);
     const DeviceMemory memory(gpu.context, 4), lost(other.context, 4);
     gpu.fill(memory, 1, 1);
     gpu.synchronise();
@@ -222,7 +222,7 @@ TEST(FakeCuda, PlantedFailuresHappenWhereTheyWerePlanted) {
   }
   {
     const FakeCuda fake("memory=1000");
-    Gpu gpu;
+    TestGpu gpu;
     const DeviceMemory memory(gpu.context, 600);
     EXPECT_THAT(error_of([&] { const DeviceMemory more(gpu.context, 401); }),
                 HasSubstr("cuMemAlloc of 401 bytes on device 0: CUDA_ERROR_OUT_OF_MEMORY"));
@@ -254,7 +254,7 @@ TEST(FakeCuda, KernelsHangAndStreamsStallUntilTheDriverIsReset) {
 
 TEST(FakeCuda, LaunchesThatNoDeviceTakesAreRefused) {
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   const DeviceMemory memory(gpu.context, 4);
   const fake_cuda::FillWords argument{reinterpret_cast<std::uint32_t*>(memory.address()), 1, 1};
   EXPECT_EQ(launch(gpu.module.function("fake_fill", 0), gpu.stream.get(), argument, 49153), CUDA_ERROR_INVALID_VALUE);

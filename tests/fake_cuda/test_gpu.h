@@ -36,8 +36,8 @@ CUresult launch(CUfunction function, CUstream stream, Argument argument, unsigne
 }
 
 // One device with a stream and the kernels of the fake's tests.
-struct Gpu {
-  explicit Gpu(int device = 0)
+struct TestGpu {
+  explicit TestGpu(int device = 0)
       : context(device), current(context), stream(context), module(context, std::as_bytes(std::span(kImage))) {}
 
   std::vector<std::uint32_t> words(const DeviceMemory& memory) {

@@ -39,7 +39,7 @@ TEST(FakeCuda, ProcessesShareMemoryByHandles) {
     CUipcMemHandle handle{};
     if (read(to_child[0], &handle, sizeof handle) != sizeof handle) return 2;
     const FakeCuda fake;
-    Gpu gpu;
+    TestGpu gpu;
     const IpcMemory opened(gpu.context, handle);
     check(driver().cuMemsetD8Async(opened.address() + 4, 42, 4, gpu.stream.get()), "fill");
     gpu.synchronise();
@@ -47,7 +47,7 @@ TEST(FakeCuda, ProcessesShareMemoryByHandles) {
     return outside == CUDA_ERROR_INVALID_VALUE ? 0 : 3;
   });
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   const DeviceMemory memory(gpu.context, 8);
   const CUipcMemHandle handle = memory.ipc_handle();
   ASSERT_EQ(write(to_child[1], &handle, sizeof handle), static_cast<ssize_t>(sizeof handle));
@@ -63,7 +63,7 @@ TEST(FakeCuda, MemoryOfADeadProcessCannotBeOpened) {
   ASSERT_EQ(pipe(to_parent.data()), 0);
   const pid_t child = process_of([&] {
     const FakeCuda fake("kill=fake_fill:1");
-    Gpu gpu;
+    TestGpu gpu;
     const DeviceMemory memory(gpu.context, 8);
     const CUipcMemHandle handle = memory.ipc_handle();
     if (write(to_parent[1], &handle, sizeof handle) != sizeof handle) return 2;
@@ -76,7 +76,7 @@ TEST(FakeCuda, MemoryOfADeadProcessCannotBeOpened) {
   const int status = status_of(child);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   const FakeCuda fake;
-  Gpu gpu;
+  TestGpu gpu;
   EXPECT_THAT(error_of([&] { const IpcMemory gone(gpu.context, handle); }),
               HasSubstr("cuIpcOpenMemHandle on device 0"));
   close(to_parent[0]);
