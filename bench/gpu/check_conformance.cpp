@@ -61,12 +61,13 @@ struct Tally {
 };
 
 // Small ones with odd shapes, and on a real GPU also those of the conformance tests of the CPU.
-std::vector<Workload> workloads_of(bool tiny) {
-  std::vector<Workload> list(std::begin(kSmallWorkloads), std::end(kSmallWorkloads));
+std::vector<TestedWorkload> workloads_of(bool tiny) {
+  std::vector<TestedWorkload> list(std::begin(kSmallWorkloads), std::end(kSmallWorkloads));
   if (tiny)
     list.resize(2);
   else
-    std::ranges::copy_if(workloads(), std::back_inserter(list), [](const Workload& w) { return !w.whole_layer(); });
+    std::ranges::copy_if(workloads(), std::back_inserter(list),
+                         [](const TestedWorkload& w) { return !w.whole_layer(); });
   return list;
 }
 
@@ -74,7 +75,7 @@ std::vector<Workload> workloads_of(bool tiny) {
 
 CheckResult check_conformance(const CheckContext& context, int ranks) {
   Tally tally;
-  for (const Workload& workload : workloads_of(context.tiny))
+  for (const TestedWorkload& workload : workloads_of(context.tiny))
     for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
       Request request = make_request(workload, *find_pattern("sparge"), ranks, dtype);
       define_outputs(request);

@@ -48,7 +48,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 class ArenaConformance : public ::testing::TestWithParam<ConformanceCase> {};
 
 TEST_P(ArenaConformance, RunsEqualTheReferenceAndTheThreads) {
-  const Workload& workload = workloads()[GetParam().workload];
+  const TestedWorkload& workload = workloads()[GetParam().workload];
   const Pattern& pattern = patterns()[GetParam().pattern];
   const std::vector<Executor> rows = more_executors();
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
@@ -172,7 +172,7 @@ TEST(Arena, AProjectionMeasuresItThroughItsRow) {
 }
 
 TEST(Arena, IsNoExecutorOfTheProgram) {
-  const Workload& workload = workloads().front();
+  const TestedWorkload& workload = workloads().front();
   const Request request = make_request(workload, patterns().front(), 1, Dtype::kFp32);
   const Strategy& single = *find_strategy("single");
   const Plan plan = make_plan(single, request, Parameters(single.parameters()));

@@ -22,7 +22,7 @@ namespace {
 
 class Conformance : public testing::TestWithParam<ConformanceCase> {
  protected:
-  const Workload& workload() const { return workloads()[GetParam().workload]; }
+  const TestedWorkload& workload() const { return workloads()[GetParam().workload]; }
   const Pattern& pattern() const { return patterns()[GetParam().pattern]; }
 };
 

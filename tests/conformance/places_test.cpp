@@ -31,7 +31,7 @@ void expect_within_bound(const Plan& plan) {
 class Places : public testing::TestWithParam<ConformanceCase> {};
 
 TEST_P(Places, AreWithinTheBoundOfMemory) {
-  const Workload& workload = workloads()[GetParam().workload];
+  const TestedWorkload& workload = workloads()[GetParam().workload];
   const Pattern& pattern = patterns()[GetParam().pattern];
   for (const int ranks : rank_counts(workload)) {
     Request request = make_request(workload, pattern, ranks, Dtype::kBf16);

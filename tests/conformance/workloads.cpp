@@ -29,16 +29,16 @@ BlockMask make_mask(const Pattern& pattern, const Draw& draw, int heads, std::ar
   return pattern.generate(wanted);
 }
 
-BlockMask inner_mask(const Workload& w, const Pattern& pattern, const Draw& draw) {
+BlockMask inner_mask(const TestedWorkload& w, const Pattern& pattern, const Draw& draw) {
   const std::array<int, 3> spatial = w.spatiotemporal ? std::array{1, w.grid[1], w.grid[2]} : w.grid;
   return make_mask(pattern, draw, w.heads, spatial, w.block, w.text_tokens);
 }
-BlockMask temporal_mask(const Workload& w, const Pattern& pattern, const Draw& draw) {
+BlockMask temporal_mask(const TestedWorkload& w, const Pattern& pattern, const Draw& draw) {
   return make_mask(pattern, draw, w.heads, {w.grid[0], 1, 1}, 2, 0);
 }
 
 // In place of the masks that run: other ones, or nothing.
-void replace_known_masks(Request& request, const Workload& w, const Pattern& pattern, Known known) {
+void replace_known_masks(Request& request, const TestedWorkload& w, const Pattern& pattern, Known known) {
   for (auto& mask : request.known_masks) mask = nullptr;
   if (known == Known::kNothing) return;
   request.known_masks[1] = std::make_shared<MaskCounter>(request.sets, inner_mask(w, pattern, kOther));
@@ -57,7 +57,7 @@ std::vector<ParameterValue> values_of(const Parameter& parameter, int ranks) {
   return values;
 }
 
-constexpr Workload kWorkloads[] = {
+constexpr TestedWorkload kWorkloads[] = {
     // Wan2.1-1.3B at 480p: 12 heads on 8 ranks; 32,760 tokens are 56 mod 64 and 8 mod 16.
     {"wan_480p", 12, 8, {2, 4, 31}, 64},
     // Wan2.1-14B at 720p: 40 heads are 8 mod 16; 75,600 tokens are 16 mod 64 and 0 mod 16.
@@ -152,14 +152,14 @@ constexpr Workload kWorkloads[] = {
 
 }  // namespace
 
-std::span<const Workload> workloads() { return kWorkloads; }
+std::span<const TestedWorkload> workloads() { return kWorkloads; }
 
-std::span<const int> rank_counts(const Workload& workload) {
+std::span<const int> rank_counts(const TestedWorkload& workload) {
   static constexpr int all[] = {1, 2, 3, 4, 5, 6, 8, 16}, of_layers[] = {1, 2, 3, 4, 5, 8};
   return workload.whole_layer() ? std::span<const int>(of_layers) : std::span<const int>(all);
 }
 
-bool runs_on(const Workload& workload, const Pattern& pattern) {
+bool runs_on(const TestedWorkload& workload, const Pattern& pattern) {
   if (pattern.name == "dense" || pattern.name == "sparge") return true;
   if (workload.whole_layer()) return false;
   if (pattern.name == "headwise") return true;
@@ -168,7 +168,7 @@ bool runs_on(const Workload& workload, const Pattern& pattern) {
   return ((&workload - kWorkloads) + (&pattern - patterns().data())) % kEvery == 0;
 }
 
-Request make_request(const Workload& w, const Pattern& pattern, int ranks, Dtype dtype, Known known) {
+Request make_request(const TestedWorkload& w, const Pattern& pattern, int ranks, Dtype dtype, Known known) {
   Request request = Request::attention(ranks, w.heads, w.head_dim, inner_mask(w, pattern, kExecuted), dtype);
   // Nodes of two, so that algorithms over nodes differ from those inside one.
   request.ranks_per_node = ranks > 2 && ranks % 2 == 0 ? 2 : 0;

@@ -12,7 +12,7 @@
 
 namespace spscope {
 
-struct Workload {
+struct TestedWorkload {
   std::string_view name;  // for test names: letters, digits, underscores
   int heads, head_dim;
   std::array<int, 3> grid;
@@ -29,20 +29,20 @@ struct Workload {
   bool whole_layer() const { return block_of_layer != LayerBlock::kAttention; }
 };
 
-std::span<const Workload> workloads();
+std::span<const TestedWorkload> workloads();
 // Number of ranks that every strategy is tried on.
-std::span<const int> rank_counts(const Workload& workload);
+std::span<const int> rank_counts(const TestedWorkload& workload);
 // Whether the workload is tried on the mask pattern. All on `dense` and `sparge`, attention also on `headwise` and on a
 // third of the other patterns, so that each of these is tried on three workloads.
 // REQUIRES: elements of workloads() and of patterns().
-bool runs_on(const Workload& workload, const Pattern& pattern);
+bool runs_on(const TestedWorkload& workload, const Pattern& pattern);
 
 // What is known when planning: the mask that runs; another one of the same pattern, as of an earlier denoise step; or
 // nothing.
 enum class Known { kExecutedMask, kOtherMask, kNothing };
 
 // The request for a workload whose masks follow `pattern`.
-Request make_request(const Workload& workload, const Pattern& pattern, int ranks, Dtype dtype,
+Request make_request(const TestedWorkload& workload, const Pattern& pattern, int ranks, Dtype dtype,
                      Known known = Known::kExecutedMask);
 
 // Every setting of a strategy worth a test, legal or not: all products of degrees and all choices.

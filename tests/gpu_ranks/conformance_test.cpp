@@ -60,10 +60,10 @@ bool runs(const Strategy& strategy, const Parameters& setting, int number) {
   return setting == Parameters(strategy.parameters()) || number % 3 == 0;
 }
 
-class GpuConformance : public ::testing::TestWithParam<Workload> {};
+class GpuConformance : public ::testing::TestWithParam<TestedWorkload> {};
 
 TEST_P(GpuConformance, RunsEqualTheReference) {
-  const Workload& workload = GetParam();
+  const TestedWorkload& workload = GetParam();
   const Pattern& pattern = *find_pattern("sparge");
   int number = 0, plans = 0;
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(All, GpuConformance, ::testing::ValuesIn(kSmallWorkload
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(GpuConformance, OneSidedMovesEqualTheReference) {
-  const Workload& workload = kSmallWorkloads[0];
+  const TestedWorkload& workload = kSmallWorkloads[0];
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
     const Request request = make_request(workload, *find_pattern("sparge"), 3, dtype);
     const Activations activations = generate_activations(request, 5);

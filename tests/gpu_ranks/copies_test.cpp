@@ -20,7 +20,7 @@ namespace {
 using fake_cuda::FakeCuda;
 
 // 4 heads, 48 tokens in blocks of 8, two samples: all divides.
-constexpr Workload kEven{.name = "even", .heads = 4, .head_dim = 8, .grid = {1, 6, 8}, .block = 8, .batch = 2};
+constexpr TestedWorkload kEven{.name = "even", .heads = 4, .head_dim = 8, .grid = {1, 6, 8}, .block = 8, .batch = 2};
 
 Plan plan_of(const Request& request, const char* strategy) {
   return make_plan(*find_strategy(strategy), request, Parameters(find_strategy(strategy)->parameters()));
@@ -73,7 +73,7 @@ TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
 // Of a head the stretches with the most keys, one head after the other; of the last ones, of all heads, likewise.
 TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
   namespace kc = kernels::cuda;
-  constexpr Workload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 16, 16}, .block = 8};
+  constexpr TestedWorkload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 16, 16}, .block = 8};
   const Request request = make_request(kLong, *find_pattern("sparge"), 1, Dtype::kFp32);
   const Plan plan = plan_of(request, "single");
   const MemoryLayout layout(plan);

@@ -145,13 +145,13 @@ TEST(GpuFailure, AnInterruptStopsTheRun) {
 }
 
 TEST(GpuFailure, WholeLayersAndSumsAreRefusedWithTheWayOn) {
-  const Workload layer{.name = "layer",
-                       .heads = 4,
-                       .head_dim = 8,
-                       .grid = {2, 3, 7},
-                       .block = 8,
-                       .block_of_layer = LayerBlock::kWan,
-                       .context_tokens = 5};
+  const TestedWorkload layer{.name = "layer",
+                             .heads = 4,
+                             .head_dim = 8,
+                             .grid = {2, 3, 7},
+                             .block = 8,
+                             .block_of_layer = LayerBlock::kWan,
+                             .context_tokens = 5};
   const Request request = make_request(layer, *find_pattern("dense"), 2, Dtype::kFp32);
   const Strategy& megatron = *find_strategy("megatron_tp");
   ExecuteOptions options;

@@ -59,7 +59,7 @@ void run_plan(RankWorld& world, const std::string& name, const Plan& plan, const
 int run_strategies(RankWorld& world, int every) {
   Count count;
   int number = 0;
-  for (const Workload& workload : kSmallWorkloads)
+  for (const TestedWorkload& workload : kSmallWorkloads)
     for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
       Request request = make_request(workload, *find_pattern("sparge"), world.size(), dtype);
       define_outputs(request);

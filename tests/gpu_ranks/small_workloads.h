@@ -8,7 +8,7 @@
 
 namespace spscope {
 
-inline constexpr Workload kSmallWorkloads[] = {
+inline constexpr TestedWorkload kSmallWorkloads[] = {
     {"heads_3", 3, 8, {2, 3, 7}, 8},  // 42 tokens are 2 mod 8; fewer heads than ranks
     {"odd_head_dim", 8, 5, {1, 3, 7}, 8},
     {"text_shard", 4, 8, {2, 2, 4}, 8, 5, TextLayout::kShard, 2},

@@ -153,7 +153,7 @@ std::int64_t Judge::clock_error_ns(int a, int b) const {
 void run_conformance(Judge& judge, int ranks, int every) {
   int number = 0;
   for (const ConformanceCase& c : all_cases()) {
-    const Workload& workload = workloads()[c.workload];
+    const TestedWorkload& workload = workloads()[c.workload];
     const Pattern& pattern = patterns()[c.pattern];
     if (std::ranges::find(rank_counts(workload), ranks) == rank_counts(workload).end()) continue;
     const bool telling = pattern.name == "sparge" || pattern.name == "headwise";
@@ -190,7 +190,7 @@ void run_library(Judge& judge, int ranks) {
 }
 
 void run_one_sided(Judge& judge, int ranks) {
-  const Workload& workload = workloads().front();
+  const TestedWorkload& workload = workloads().front();
   const Request request = make_request(workload, *find_pattern("sparge"), ranks, Dtype::kFp32);
   const Activations activations = generate_activations(request, 5);
   for (const bool pull : {true, false})

@@ -70,7 +70,7 @@ class CounterCursor : public sqlite3_vtab_cursor {
 };
 
 // The bounds of chunks that stand for a column; nullptr when it has none. A sample begins and ends at its time.
-Interval* bounds_of(EventBounds& bounds, int column) {
+Bounds* bounds_of(EventBounds& bounds, int column) {
   if (column == kTrackId) return &bounds.track_id;
   if (column == kRunId) return &bounds.run_id;
   return column == kTime ? &bounds.begin_ns : nullptr;

@@ -8,7 +8,7 @@ namespace spscope {
 namespace {
 
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min(), kMax = std::numeric_limits<std::int64_t>::max();
-constexpr Interval kNothing = {1, 0};
+constexpr Bounds kNothing = {1, 0};
 
 // The nearest whole number of 64 bits to one that is whole already.
 std::int64_t clamped(double whole) {
@@ -17,10 +17,10 @@ std::int64_t clamped(double whole) {
   return static_cast<std::int64_t>(whole);
 }
 
-void at_least(Interval& interval, std::int64_t x) { interval.min = std::max(interval.min, x); }
-void at_most(Interval& interval, std::int64_t x) { interval.max = std::min(interval.max, x); }
+void at_least(Bounds& interval, std::int64_t x) { interval.min = std::max(interval.min, x); }
+void at_most(Bounds& interval, std::int64_t x) { interval.max = std::min(interval.max, x); }
 
-void narrow_to_integer(Interval& interval, char letter, std::int64_t x) {
+void narrow_to_integer(Bounds& interval, char letter, std::int64_t x) {
   if ((letter == 'l' && x == kMin) || (letter == 'g' && x == kMax))
     interval = kNothing;
   else if (letter == 'l')
@@ -31,14 +31,14 @@ void narrow_to_integer(Interval& interval, char letter, std::int64_t x) {
   if (letter == 'e' || letter == 'G') at_least(interval, x);
 }
 
-void narrow_to_real(Interval& interval, char letter, double x) {
+void narrow_to_real(Bounds& interval, char letter, double x) {
   if (letter != 'g' && letter != 'G') at_most(interval, clamped(std::ceil(x)));
   if (letter != 'l' && letter != 'L') at_least(interval, clamped(std::floor(x)));
 }
 
 }  // namespace
 
-Interval* EventBounds::of(int column) {
+Bounds* EventBounds::of(int column) {
   switch (static_cast<EventColumn>(column)) {
     case EventColumn::kEventId:
       return &event_id;
@@ -83,7 +83,7 @@ char operator_letter(int sqlite_operator) {
   }
 }
 
-void narrow(Interval& interval, char letter, sqlite3_value* value) {
+void narrow(Bounds& interval, char letter, sqlite3_value* value) {
   switch (sqlite3_value_type(value)) {
     case SQLITE_NULL:
       interval = kNothing;

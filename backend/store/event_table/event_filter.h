@@ -51,7 +51,7 @@ inline constexpr int kNumEventColumns = 28;
 constexpr std::uint32_t column_bit(EventColumn column) { return 1u << static_cast<int>(column); }
 
 // Whole numbers from min to max; none when min > max.
-struct Interval {
+struct Bounds {
   std::int64_t min = std::numeric_limits<std::int64_t>::min(), max = std::numeric_limits<std::int64_t>::max();
 
   bool empty() const { return min > max; }
@@ -59,23 +59,23 @@ struct Interval {
   // NULL is inside of nothing but the interval that bounds nothing.
   template <typename T>
   bool holds(const std::optional<T>& x) const {
-    return x ? holds(std::int64_t{*x}) : *this == Interval{};
+    return x ? holds(std::int64_t{*x}) : *this == Bounds{};
   }
   bool meets(std::int64_t first, std::int64_t last) const { return first <= max && last >= min; }
-  friend bool operator==(const Interval&, const Interval&) = default;
+  friend bool operator==(const Bounds&, const Bounds&) = default;
 };
 
 struct EventBounds {
-  Interval event_id, run_id, track_id, rank, lane, begin_ns, end_ns, op_id;
+  Bounds event_id, run_id, track_id, rank, lane, begin_ns, end_ns, op_id;
 
   // The interval of a column; nullptr when the column has none.
-  Interval* of(int column);
+  Bounds* of(int column);
   bool empty() const;
 };
 
 // The letter under which xBestIndex passes an operator of SQLite to xFilter; 0 for one that bounds nothing.
 char operator_letter(int sqlite_operator);
 // Narrows the interval to the numbers x for which "x operator value" may hold.
-void narrow(Interval& interval, char letter, sqlite3_value* value);
+void narrow(Bounds& interval, char letter, sqlite3_value* value);
 
 }  // namespace spscope

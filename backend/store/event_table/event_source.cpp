@@ -174,9 +174,9 @@ const std::string* EventSource::category(std::uint32_t flags) const {
   return it != categories_.end() ? &it->second : nullptr;
 }
 
-Interval EventSource::tracks_of(const Interval& rank, const Interval& lane) const {
-  Interval ids;
-  if (rank == Interval{} && lane == Interval{}) return ids;
+Bounds EventSource::tracks_of(const Bounds& rank, const Bounds& lane) const {
+  Bounds ids;
+  if (rank == Bounds{} && lane == Bounds{}) return ids;
   ids = {ids.max, ids.min};
   for (const auto& [id, track] : tracks_)
     if (rank.holds(track.rank) && lane.holds(track.lane)) ids = {std::min(ids.min, id), std::max(ids.max, id)};
@@ -203,11 +203,11 @@ void ChunkScan::start(const EventBounds& bounds) {
   stop();
   bounds_ = bounds;
   if (bounds_.empty()) return;
-  Interval& tracks = bounds_.track_id;
-  const Interval of_ranks = source_.tracks_of(bounds_.rank, bounds_.lane);
+  Bounds& tracks = bounds_.track_id;
+  const Bounds of_ranks = source_.tracks_of(bounds_.rank, bounds_.lane);
   tracks = {std::max(tracks.min, of_ranks.min), std::min(tracks.max, of_ranks.max)};
   if (tracks.empty()) return;
-  if (bounds_.event_id != Interval{}) {
+  if (bounds_.event_id != Bounds{}) {
     const std::int64_t ids[] = {bounds_.event_id.min / kMaxChunkEvents - 1, bounds_.event_id.max / kMaxChunkEvents + 1};
     find_by_id_.start(ids);
     finding_ = &find_by_id_;
@@ -218,7 +218,7 @@ void ChunkScan::start(const EventBounds& bounds) {
       tracks.min,           tracks.max,         std::min(bounds_.begin_ns.max, bounds_.end_ns.max),
       bounds_.begin_ns.min, bounds_.end_ns.min, bounds_.op_id.max,
       bounds_.op_id.min,    bounds_.run_id.min, bounds_.run_id.max};
-  const bool any_run = bounds_.run_id == Interval{};
+  const bool any_run = bounds_.run_id == Bounds{};
   finding_ = any_run ? &find_ : &find_of_run_;
   finding_->start(std::span(values).first(any_run ? 7 : 9));
 }

@@ -62,7 +62,7 @@ class EventSource {
   std::vector<NameId> names_with_text(std::string_view text);
   const std::string* category(std::uint32_t flags) const;
   // The tracks of these ranks and lanes, as the smallest interval around their keys.
-  Interval tracks_of(const Interval& rank, const Interval& lane) const;
+  Bounds tracks_of(const Bounds& rank, const Bounds& lane) const;
   // An upper estimate of the number of events.
   std::int64_t events_at_most() const { return chunks_ * kMaxChunkEvents; }
 

@@ -92,10 +92,10 @@ class EventCursor : public sqlite3_vtab_cursor {
   void filter(std::uint32_t used, const EventBounds& bounds) {
     source_.refresh();
     bounds_ = bounds;
-    tests_ids_ = bounds.event_id != Interval{};
-    tests_begins_ = bounds.begin_ns != Interval{};
-    tests_ends_ = bounds.end_ns != Interval{};
-    tests_ops_ = bounds.op_id != Interval{};
+    tests_ids_ = bounds.event_id != Bounds{};
+    tests_begins_ = bounds.begin_ns != Bounds{};
+    tests_ends_ = bounds.end_ns != Bounds{};
+    tests_ops_ = bounds.op_id != Bounds{};
     used_ = used | (tests_begins_ ? column_bit(Column::kBeginNs) : 0) | (tests_ends_ ? column_bit(Column::kEndNs) : 0) |
             (tests_ops_ ? column_bit(Column::kOpId) : 0);
     if ((used_ & column_bit(Column::kRepeat)) != 0) {
