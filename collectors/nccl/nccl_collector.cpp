@@ -116,7 +116,7 @@ std::vector<std::string> NcclCollector::notes() const {
        "network transfers for ranks of other processes (PXN), which belong to no row here");
   note(all.unusable - before_.unusable, "events of channels without a time, or beyond the 64th of an operation");
   if (counts.worst_error_ns >= 0)
-    notes.push_back(fmt::format("begin and end of transfers are at most {:.1f} us later than they were",
+    notes.push_back(fmt::format("begin and end of transfers are up to {:.1f} us later than they were on the device",
                                 static_cast<double>(counts.worst_error_ns) * 1e-3));
   return notes;
 }

@@ -141,6 +141,7 @@ class AttachTest(Attached):
                     os.close(reader)
                     self.assertEqual(process.wait(timeout=60), code)
                 self.assertEqual(self.out.exists(), PROGRAM in words)
+                self.out.unlink(missing_ok=True)
 
     def test_another_tool_is_named(self):
         self.environment["SPSCOPE_SCRIPT"] = "fail=1"
