@@ -129,6 +129,7 @@ Collection::Collection(const std::string& out, const std::string& scratch, int r
   note_.out = fs::absolute(out).string();
   note_.started_utc = utc_now();
   note_.ranks = ranks;
+  if (auto replaced = capture([&] { return read_collecting(collecting_path(note_.out)); })) replaced_ = *replaced;
   make_folder(scratch);
   write_notes();
 }
@@ -167,6 +168,9 @@ void Collection::write_notes() {
 Collection::~Collection() {
   if (kept_) return;
   if (!note_.is_part()) remove_note_beside(note_);
+  // Where nothing came of this one, OUT still leads to what the other left.
+  if (replaced_ && !is_there(note_.out) && is_there(replaced_->folder) && !is_there(collecting_path(note_.out)))
+    static_cast<void>(failure_of([&] { rewrite_collecting(*replaced_); }));
   remove_own_folder(note_.folder);
 }
 

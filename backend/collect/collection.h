@@ -68,6 +68,7 @@ class Collection {
   void write_notes();
 
   CollectingNote note_;
+  std::optional<CollectingNote> replaced_;  // of another collection to OUT, which ended early
   bool kept_ = false;
 };
 
