@@ -129,6 +129,17 @@ class AttachTest(Attached):
         self.assertIn(f"error {said['error']['id']}: {said['error']['text'].splitlines()[0]}", done.stderr)
         self.assertIn("recover", said["error"]["hint"])
 
+    def test_what_an_earlier_attach_left_stays_found(self):
+        """Where nothing came of the next one, OUT leads to the earlier one's folder as before."""
+        note = Path(f"{self.out}.collecting")
+        with subprocess.Popen(self.command(PROGRAM, "init", "sleep", 300), env=self.environment) as process:
+            while not note.exists():
+                time.sleep(0.01)
+            process.kill()
+        left = note.read_text()
+        subprocess.run(self.command("true"), env=self.environment, check=True)
+        self.assertEqual(note.read_text(), left)
+
     def test_nobody_reads_what_attach_says(self):
         """Neither notes nor JSON: the program goes on and its exit code is kept. It is ended by broken pipes as ever."""
         for words, code in ((("--json", PROGRAM, "init", "sleep", 300, "exit", 3), 3),
