@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ranges>
+#include <span>
 #include <string_view>
 
 namespace spscope {
@@ -126,7 +126,7 @@ void add_gpus(const StoreReader& reader, std::vector<MachineLine>& machine) {
       "ON device GLOB 'GPU ' || id || ' at *' ORDER BY 1, 2");
   for (const std::vector<FieldText>& row : found.rows) {
     const std::string name = "GPU " + row[0].value_or("");
-    if (std::ranges::none_of(machine | std::views::take(said), [&](const auto& line) { return line.name == name; }))
+    if (std::ranges::none_of(std::span(machine).first(said), [&](const auto& line) { return line.name == name; }))
       machine.push_back({name, row[1].value_or("model and place on the bus not recorded")});
   }
 }
