@@ -195,7 +195,7 @@ def lost_events_of_collectors_are_said(world):
     window.wait_for(lambda s: window.says("228 dropped, all by cupti") and not s["busy"], "the loss")
     said = [i["text"] for i in window.items]
     assert said[said.index("lost") + 1] == "228", said
-    assert window.has("observed/collectors/rows/row 0 cupti") and window.says("CUPTI had no buffer for them")
+    assert window.has("observed/collectors/rows/row 0 python3 4000") and window.says("CUPTI had no buffer for them")
     window.click("observed/timeline")
     window.wait_for(lambda s: window.find("gap", "mark") and not s["busy"], "the mark of the row")
     assert window.says("228 dropped, all by cupti")
