@@ -8,6 +8,7 @@
 #include "backend/schedule/schedule.h"
 
 namespace spscope {
+
 void add_compute_terms(const Plan& plan, const Op& op, std::int64_t ns, const TimeModels& models, TimeTerms& terms) {
   const PostKind kind = plan.kind_of(op);
   if (models.cost) {

@@ -10,7 +10,7 @@
 namespace spscope {
 namespace {
 
-constexpr int kAbsent = -1, kMaxPlace = 9999;
+constexpr int kAbsent = -1;
 
 struct ExplainFlags {
   std::string file, strategy;

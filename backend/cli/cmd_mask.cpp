@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
 constexpr int kAssumedBlock = 64;
-constexpr int kMaxMaskPlace = 9999;  // denoise steps and layers, as in a config
 
 struct MaskFlags {
   std::string input, output, array, as = "bits", counts = "valid_block_num", delta = "auto";
@@ -261,12 +260,12 @@ std::vector<Flag> place_flags(MaskFlags& flags, std::string_view meaning) {
       {.names = "--step",
        .help = fmt::format("denoise step {}, from 0", meaning),
        .target = &flags.step,
-       .rule = IntegerBetween{0, kMaxMaskPlace},
+       .rule = IntegerBetween{0, kMaxPlace},
        .default_text = fmt::to_string(flags.step)},
       {.names = "--layer",
        .help = fmt::format("layer {}, from 0", meaning),
        .target = &flags.layer,
-       .rule = IntegerBetween{0, kMaxMaskPlace},
+       .rule = IntegerBetween{0, kMaxPlace},
        .default_text = fmt::to_string(flags.layer)},
   };
 }

@@ -18,6 +18,7 @@ using FlagTarget = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, doub
 struct OneOf {
   std::vector<std::string> choices;
 };
+inline constexpr int kMaxPlace = 9999;  // last denoise step or layer of a flag, as in a config
 struct IntegerBetween {
   std::int64_t min = 0, max = 0;  // both included
 };

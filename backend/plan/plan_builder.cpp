@@ -9,6 +9,7 @@
 #include "backend/base/ids.h"
 
 namespace spscope {
+
 PlanBuilder::PlanBuilder(const Request& request) : request_(request) {
   plan_.ranks = request.ranks;
   plan_.batch = request.batch;

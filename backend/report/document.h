@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,6 +99,7 @@ struct StackedBars {
     std::string label;
     std::vector<double> parts_ns;
     Subject of = {};
+    double total_ns() const { return std::accumulate(parts_ns.begin(), parts_ns.end(), 0.0); }
   };
   std::string caption;
   bool by_rank = false;

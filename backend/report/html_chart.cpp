@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "backend/report/format.h"
 #include "backend/report/html.h"
@@ -16,17 +15,15 @@ constexpr double kStackHeight = 28;      // px of a bar across
 constexpr double kColumnHeight = 132;    // px of the tallest column
 constexpr std::size_t kMostTitles = 64;  // above, columns are too thin to point at
 
-double total(const StackedBars::Bar& bar) { return std::accumulate(bar.parts_ns.begin(), bar.parts_ns.end(), 0.0); }
-
 double scale_of(const StackedBars& chart) {
   double scale = std::max(chart.scale_ns, chart.mark_ns.value_or(0));
-  for (const StackedBars::Bar& bar : chart.bars) scale = std::max(scale, total(bar));
+  for (const StackedBars::Bar& bar : chart.bars) scale = std::max(scale, bar.total_ns());
   return scale > 0 ? scale : 1;
 }
 
 std::string tooltip(const StackedBars& chart, const StackedBars::Bar& bar, std::size_t part) {
   return html_escaped(fmt::format("{}: {} {} of {}", bar.label, chart.parts[part].name,
-                                  duration_text(bar.parts_ns[part]), duration_text(total(bar))));
+                                  duration_text(bar.parts_ns[part]), duration_text(bar.total_ns())));
 }
 
 // One part at a place given as attributes: the coloured area and, when modelled, hatching over it.
@@ -56,7 +53,7 @@ std::string label(const StackedBars& chart, std::size_t part, double at, const s
 std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, double scale) {
   constexpr double kRoomForText = 0.12;  // of the width
   std::string text = fmt::format("<svg class=\"bar\" height=\"{}\" role=\"img\" aria-label=\"{}\">", kStackHeight,
-                                 html_escaped(bar.label + ", " + duration_text(total(bar))));
+                                 html_escaped(bar.label + ", " + duration_text(bar.total_ns())));
   std::string labels;  // above the mark
   double x = 0;
   for (std::size_t p = 0; p < bar.parts_ns.size(); ++p) {
@@ -80,7 +77,7 @@ std::string rows_chart(const StackedBars& chart) {
   for (const StackedBars::Bar& bar : chart.bars)
     text += fmt::format("<div class=\"row\"{}><span class=\"name\">{}</span>{}<span class=\"value\">{}</span></div>\n",
                         html_subject(bar.of), html_escaped(bar.label), row_bar(chart, bar, scale),
-                        duration_text(total(bar)));
+                        duration_text(bar.total_ns()));
   return text + "</div>";
 }
 

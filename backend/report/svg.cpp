@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "backend/report/format.h"
 #include "backend/report/html.h"
@@ -54,8 +53,6 @@ double tick_of(double most) {
   return 5 * power;
 }
 
-double bar_total(const StackedBars::Bar& bar) { return std::accumulate(bar.parts_ns.begin(), bar.parts_ns.end(), 0.0); }
-
 // A part of a bar, hatched where its time is modelled.
 std::string part_area(const StackedBars& chart, std::size_t part, double x, double y, double width, double height) {
   std::string text = rectangle(x, y, width, height, kColors[part % kColors.size()]);
@@ -90,7 +87,7 @@ std::string rows_svg(const StackedBars& chart, const std::string& subtitle, doub
       if (w > 0) text += part_area(chart, p, x, y, w, kBar);
       x += w;
     }
-    text += text_at(x + 6, y + 15, duration_text(bar_total(bar)));
+    text += text_at(x + 6, y + 15, duration_text(bar.total_ns()));
     y += kBar + 8;
   }
   if (chart.mark_ns) {
@@ -187,7 +184,7 @@ std::string svg_of(const LineChart& chart) {
 
 std::string svg_of(const StackedBars& chart, const std::string& subtitle) {
   double scale = std::max(chart.scale_ns, chart.mark_ns.value_or(0));
-  for (const StackedBars::Bar& bar : chart.bars) scale = std::max(scale, bar_total(bar));
+  for (const StackedBars::Bar& bar : chart.bars) scale = std::max(scale, bar.total_ns());
   if (scale <= 0) scale = 1;
   return chart.by_rank ? columns_svg(chart, subtitle, scale) : rows_svg(chart, subtitle, scale);
 }

@@ -3,6 +3,7 @@
 #include "backend/base/ids.h"
 
 namespace spscope {
+
 BufferTable::BufferTable(const Plan& plan)
     : ranks_(plan.ranks), num_values_(static_cast<std::int32_t>(plan.values.size())) {
   index_.assign((plan.values.size() + plan.accumulators.size()) * at(ranks_), kNone);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "backend/analysis/reason.h"
 #include "backend/base/number_text.h"
@@ -74,8 +73,6 @@ void draw_definitions(Ui& ui, const Definitions& definitions) {
   }
 }
 
-double total_of(const StackedBars::Bar& bar) { return std::accumulate(bar.parts_ns.begin(), bar.parts_ns.end(), 0.0); }
-
 void bar_tip(Ui& ui, const StackedBars& chart, const StackedBars::Bar& bar) {
   ui.tooltip([&] {
     ui.text(bar.label, {.face = Face::kBold, .max_width = ui.px(360)});
@@ -84,7 +81,7 @@ void bar_tip(Ui& ui, const StackedBars& chart, const StackedBars::Bar& bar) {
       ui.text(fmt::format("{}{}: {}", part.name, part.modelled ? " (modelled)" : "", duration_text(bar.parts_ns[i])),
               {.max_width = ui.px(360)});
     }
-    ui.text("together: " + duration_text(total_of(bar)), {.max_width = ui.px(360)});
+    ui.text("together: " + duration_text(bar.total_ns()), {.max_width = ui.px(360)});
   });
 }
 
@@ -150,7 +147,7 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
   double scale = chart.scale_ns;
   float label_width = 0;
   for (const StackedBars::Bar& bar : chart.bars) {
-    scale = std::max(scale, total_of(bar));
+    scale = std::max(scale, bar.total_ns());
     label_width = std::max(label_width, ui.text_width(shown(bar.label)));
   }
   if (scale <= 0) return result;
@@ -166,7 +163,7 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
       continue;
     }
     const Hit hit = ui.target("bar " + bar.label, row,
-                              {.kind = "bar", .text = bar.label, .value = fmt::format("{}", total_of(bar))});
+                              {.kind = "bar", .text = bar.label, .value = fmt::format("{}", bar.total_ns())});
     if (hit.hovered) ui.fill(row, ui.color(Token::kHover));
     const std::optional<Rgb> behind = hit.hovered ? std::optional(ui.theme().color(Token::kHover)) : std::nullopt;
     ui.text_at(from.x, from.y + ui.px(4), bar.label, {.max_width = label_width - ui.px(8)}, behind);
@@ -185,7 +182,7 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
         ui.fill({at, y, at + std::max(1.F, ui.px(1.5F)), std::min(y + ui.px(3), from.y + height)},
                 ui.color(Token::kInk));
     }
-    ui.text_at(from.x + label_width + track, from.y + ui.px(5), duration_text(total_of(bar)),
+    ui.text_at(from.x + label_width + track, from.y + ui.px(5), duration_text(bar.total_ns()),
                {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
     if (hit.clicked) result = bar.of;
     if (hit.hovered) bar_tip(ui, chart, bar);
@@ -280,7 +277,7 @@ void follow(Session& session, int file, const Subject& subject) {
 namespace {
 
 std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
-  const auto sum = [](const StackedBars::Bar& bar) { return total_of(bar); };
+  const auto sum = [](const StackedBars::Bar& bar) { return bar.total_ns(); };
   const float label_width = ui.px(190), value_width = ui.px(110), height = ui.px(24);
   const float track = std::max(ui.px(80), ui.width_left() - label_width - value_width);
   double most = std::max({fall.scale_ns, sum(fall.from), sum(fall.to)}), reached = sum(fall.from);

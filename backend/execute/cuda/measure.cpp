@@ -4,6 +4,7 @@
 #include "backend/execute/cuda/rank_steps.h"
 
 namespace spscope::cuda {
+
 std::vector<std::vector<std::int64_t>> measure(const Plan& plan, const Request& request, const Activations& activations,
                                                const MeasureOptions& options) {
   require_fit(activations, request);

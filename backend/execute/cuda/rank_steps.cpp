@@ -8,6 +8,7 @@
 #include "backend/plan/plan_access.h"
 
 namespace spscope::cuda {
+
 void RankSteps::list(const Plan& plan, const MemoryLayout& layout, int rank) {
   std::vector<bool> there(layout.slots().size(), false);
   for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id) {
