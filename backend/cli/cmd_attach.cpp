@@ -125,13 +125,12 @@ void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& e
 }
 
 Json json_of(const CollectorRecord& record) {
-  const bool knows_losses = record.outcome == CollectorOutcome::kComplete || record.cost.dropped > 0;
   return {{"name", record.name},
           {"process", record.process.empty() ? Json() : Json(record.process)},
           {"rank", record.first_rank == kNoRank ? Json() : Json(record.first_rank)},
           {"outcome", collector_outcome_name(record.outcome)},
           {"records", record.cost.records},
-          {"lost", knows_losses ? Json(record.cost.dropped) : Json()},
+          {"lost", knows_lost(sum_of({&record, 1})) ? Json(record.cost.dropped) : Json()},
           {"thread_ns", record.cost.thread_ns},
           {"memory_bytes", record.cost.memory_bytes},
           {"notes", Json(notes_of(record))}};
