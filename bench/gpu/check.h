@@ -65,6 +65,9 @@ Machine read_machine();
 // spread over all. Returns where that is so already. Throws Error.
 void keep_first_gpu(char** arguments);
 
+// Exit code of a check, or of a program that one runs, that was skipped.
+inline constexpr int kSkippedExit = 77;
+
 // "passed", "failed" or "skipped". Limits of a fake device are not looked at.
 std::string_view status_of(const CheckResult& result, bool fake);
 // Why, for people: faults, missed limits, or the reason of a skip.

@@ -18,7 +18,7 @@
 namespace spscope::gpu_check {
 namespace {
 
-constexpr double kMostCost = 0.01, kMostDifference = 0.02;
+constexpr double kMostCost = 0.01, kMostSumDifference = 0.02;
 // The steps of events and the pause between two ops are microseconds, which a shorter op feels.
 constexpr double kLeastOpMs = 0.5;
 // The executor knows the clock of a GPU as well as it saw an event end: within 15 us, and the clocks drift.
@@ -196,7 +196,7 @@ void add_ops(const Layer& layer, const std::map<OpId, int>& launches, const Cupt
     return std::abs(static_cast<double>(a) / static_cast<double>(b) - 1);
   };
   result.figures.push_back({fmt::format("kernels of an op against its events, worst of {} ops", long_ops), "", worst,
-                            Bound::kAtMost, kMostDifference});
+                            Bound::kAtMost, kMostSumDifference});
   result.figures.push_back({"kernels of all ops against their events", "", apart(all_kernels_ns, all_events_ns)});
   result.figures.push_back({"kernels of ops", "", static_cast<double>(kernels)});
   result.figures.push_back({"of these with the call that launched them", "", static_cast<double>(seen.with_call())});

@@ -21,7 +21,7 @@
 namespace spscope::gpu_check {
 namespace {
 
-constexpr double kMostDifference = 0.05;
+constexpr double kMostNvmlDifference = 0.05;
 
 // What is compared: nvidia-smi's field, and the collector's counter.
 struct Quantity {
@@ -124,7 +124,7 @@ void compare(const std::map<std::string, std::vector<CounterSample>>& samples, s
              CheckResult& result) {
   const auto add = [&](std::string_view what, std::string_view unit, double ours, double theirs) {
     result.figures.push_back({fmt::format("{} against nvidia-smi's", what), "", std::abs(ours / theirs - 1),
-                              Bound::kAtMost, kMostDifference});
+                              Bound::kAtMost, kMostNvmlDifference});
     result.figures.push_back({fmt::format("{}", what), std::string(unit), ours});
   };
   for (const Quantity& quantity : kQuantities) {

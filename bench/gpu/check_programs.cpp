@@ -9,7 +9,7 @@
 namespace spscope::gpu_check {
 namespace {
 
-constexpr int kSkippedExit = 77, kSanitizerExit = 86;
+constexpr int kSanitizerExit = 86;
 
 // Faults of a command that had to succeed; what it prints is kept in OUT/<log>.
 std::string run_kept(const CheckContext& context, const std::vector<std::string>& command, const std::string& log,

@@ -36,7 +36,6 @@ results.md in DIR, by default gpu-check-results.
 
 Exit codes: 0 nothing failed, 1 a check failed, no time was left for one or there is no GPU, 2 usage, 77 (--check) skipped
 )";
-constexpr int kSkippedExit = 77;
 
 struct Flags {
   bool list = false, resume = false, tiny = false;

@@ -20,7 +20,7 @@
 namespace spscope {
 namespace {
 
-class Conformance : public testing::TestWithParam<ConformanceCase> {
+class Conformance : public ::testing::TestWithParam<ConformanceCase> {
  protected:
   const TestedWorkload& workload() const { return workloads()[GetParam().workload]; }
   const Pattern& pattern() const { return patterns()[GetParam().pattern]; }
@@ -132,9 +132,9 @@ std::vector<ConformanceCase> cases_of_other_masks() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Conformance, testing::ValuesIn(all_cases()),
+INSTANTIATE_TEST_SUITE_P(All, Conformance, ::testing::ValuesIn(all_cases()),
                          [](const auto& info) { return case_name(info.param); });
-INSTANTIATE_TEST_SUITE_P(All, OtherMasks, testing::ValuesIn(cases_of_other_masks()),
+INSTANTIATE_TEST_SUITE_P(All, OtherMasks, ::testing::ValuesIn(cases_of_other_masks()),
                          [](const auto& info) { return case_name(info.param); });
 
 }  // namespace

@@ -28,7 +28,7 @@ void expect_within_bound(const Plan& plan) {
   }
 }
 
-class Places : public testing::TestWithParam<ConformanceCase> {};
+class Places : public ::testing::TestWithParam<ConformanceCase> {};
 
 TEST_P(Places, AreWithinTheBoundOfMemory) {
   const TestedWorkload& workload = workloads()[GetParam().workload];
@@ -44,7 +44,7 @@ TEST_P(Places, AreWithinTheBoundOfMemory) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Places, testing::ValuesIn(cases_of("sparge")),
+INSTANTIATE_TEST_SUITE_P(All, Places, ::testing::ValuesIn(cases_of("sparge")),
                          [](const auto& info) { return case_name(info.param); });
 
 }  // namespace

@@ -20,18 +20,18 @@ struct Area {
   Place place = Place::kUnified;
 };
 
-struct Copy {
+struct CopyCall {
   Area to, from;
   std::size_t row_bytes = 0, rows = 1;
   const char* call = "";
 };
 
-std::size_t extent_of(const Copy& copy, const Area& area) { return (copy.rows - 1) * area.pitch + copy.row_bytes; }
+std::size_t extent_of(const CopyCall& copy, const Area& area) { return (copy.rows - 1) * area.pitch + copy.row_bytes; }
 
 // Memory of the host that is neither pinned nor registered.
 bool is_pageable(const Area& area) { return area.place == Place::kHost && !fake().allocations.is_known(area.address); }
 
-void check_area(const Copy& copy, const Area& area, const char* end, CUresult result) {
+void check_area(const CopyCall& copy, const Area& area, const char* end, CUresult result) {
   if (is_pageable(area)) return;
   const Allocation found =
       fake().allocations.holding(area.address, extent_of(copy, area), result, fmt::format("{} {}", copy.call, end));
@@ -41,7 +41,7 @@ void check_area(const Copy& copy, const Area& area, const char* end, CUresult re
                 fmt::format("{} {} the wrong kind of memory: {}", copy.call, end, found.text())};
 }
 
-void check(const Copy& copy, CUresult result) {
+void check(const CopyCall& copy, CUresult result) {
   if (copy.rows > 1 && (copy.to.pitch < copy.row_bytes || copy.from.pitch < copy.row_bytes))
     throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("{} of rows that are longer than their pitch", copy.call)};
   check_area(copy, copy.to, "to", result);
@@ -53,13 +53,13 @@ void check(const Copy& copy, CUresult result) {
   throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("{} between areas that overlap", copy.call)};
 }
 
-void run(const Copy& copy) {
+void run(const CopyCall& copy) {
   for (std::size_t row = 0; row < copy.rows; ++row)
     std::memcpy(reinterpret_cast<void*>(copy.to.address + row * copy.to.pitch),
                 reinterpret_cast<const void*>(copy.from.address + row * copy.from.pitch), copy.row_bytes);
 }
 
-void describe(const Copy& copy, FakeDriverWork& work) {
+void describe(const CopyCall& copy, FakeDriverWork& work) {
   work.bytes = copy.row_bytes * copy.rows;
   const auto describe_end = [&](const Area& area, bool& is_host, std::uint32_t& device) {
     const bool is_known = !is_pageable(area);
@@ -72,7 +72,7 @@ void describe(const Copy& copy, FakeDriverWork& work) {
   describe_end(copy.to, work.to_host, work.target_device);
 }
 
-void copy_in(CUstream_st& stream, const Copy& copy) {
+void copy_in(CUstream_st& stream, const CopyCall& copy) {
   if (copy.row_bytes == 0 || copy.rows == 0) return;
   check(copy, CUDA_ERROR_INVALID_VALUE);
   // A real driver, too, takes pageable memory when it is called, and has filled it when the call returns.
@@ -84,7 +84,7 @@ void copy_in(CUstream_st& stream, const Copy& copy) {
   enqueue(stream, [copy, staged, observed]() mutable {
     check(copy, CUDA_ERROR_ILLEGAL_ADDRESS);
     observed.begin();
-    Copy now = copy;
+    CopyCall now = copy;
     // Planted are the times of copies within and between devices; what comes from the host is needed.
     if (fake().settings.planted_times && copy.from.place == Place::kUnified) {
       running_stream().planted_ns += kCopyNs + kCopyByteNs * static_cast<double>(copy.row_bytes * copy.rows);

@@ -24,7 +24,7 @@ Cluster resolved(const ClusterConfig& cluster) {
   return result;
 }
 
-std::vector<Problem> problems_of(const ClusterConfig& cluster) {
+std::vector<Problem> cluster_problems(const ClusterConfig& cluster) {
   RunConfig config;
   config.cluster = cluster;
   std::vector<Problem> problems;
@@ -89,7 +89,7 @@ TEST(ClusterPresets, ScalableOnesTakeTheirNodesFromTheName) {
   EXPECT_EQ(find_cluster_preset("p4de-x0"), nullptr);
   EXPECT_EQ(find_cluster_preset("p4de-x99999999999"), nullptr);
   EXPECT_EQ(find_cluster_preset("a800x88"), nullptr);
-  EXPECT_EQ(problems_of({.preset = "p4de-x4", .nodes = 2}).size(), 1u);
+  EXPECT_EQ(cluster_problems({.preset = "p4de-x4", .nodes = 2}).size(), 1u);
 }
 
 TEST(ResolveCluster, CountsFollowFromThoseThatAreGiven) {
@@ -103,43 +103,43 @@ TEST(ResolveCluster, CountsFollowFromThoseThatAreGiven) {
 }
 
 TEST(ResolveCluster, CountsThatContradictEachOtherAreRefused) {
-  const auto product = problems_of({.preset = "p4de-xN", .ranks = 12, .nodes = 2, .gpus_per_node = 8});
+  const auto product = cluster_problems({.preset = "p4de-xN", .ranks = 12, .nodes = 2, .gpus_per_node = 8});
   ASSERT_EQ(product.size(), 1u);
   EXPECT_EQ(product[0].message, "12 ranks are not 2 nodes x 8 GPUs");
-  EXPECT_EQ(problems_of({.preset = "p4de-xN", .ranks = 12}).size(), 1u);
-  EXPECT_EQ(problems_of({.preset = "a800x8", .gpus_per_node = 16}).size(), 1u);
-  EXPECT_EQ(problems_of({.preset = "a800x8", .ranks = 16}).size(), 1u) << "one node has no network to another";
-  EXPECT_EQ(problems_of({.ranks = 4, .nodes = 2}).size(), 1u);
-  EXPECT_EQ(problems_of({.ranks = 7, .gpus_per_node = 2}).size(), 1u);
-  EXPECT_EQ(problems_of({.preset = "a800x8", .dp = 3}).size(), 1u);
-  EXPECT_EQ(problems_of({.preset = "p4de-xN", .nodes = 3, .dp = 2}).size(), 1u) << "12 ranks straddle nodes of 8";
-  EXPECT_EQ(problems_of({.preset = "p4de-xN", .nodes = 65536, .gpus_per_node = 65536}).size(), 1u);
+  EXPECT_EQ(cluster_problems({.preset = "p4de-xN", .ranks = 12}).size(), 1u);
+  EXPECT_EQ(cluster_problems({.preset = "a800x8", .gpus_per_node = 16}).size(), 1u);
+  EXPECT_EQ(cluster_problems({.preset = "a800x8", .ranks = 16}).size(), 1u) << "one node has no network to another";
+  EXPECT_EQ(cluster_problems({.ranks = 4, .nodes = 2}).size(), 1u);
+  EXPECT_EQ(cluster_problems({.ranks = 7, .gpus_per_node = 2}).size(), 1u);
+  EXPECT_EQ(cluster_problems({.preset = "a800x8", .dp = 3}).size(), 1u);
+  EXPECT_EQ(cluster_problems({.preset = "p4de-xN", .nodes = 3, .dp = 2}).size(), 1u) << "12 ranks straddle nodes of 8";
+  EXPECT_EQ(cluster_problems({.preset = "p4de-xN", .nodes = 65536, .gpus_per_node = 65536}).size(), 1u);
 }
 
 // The key that was given is at fault, and what is suggested is taken.
 TEST(ResolveCluster, NodesOfAOneNodeClusterGetOnesThatHaveAsMany) {
   const std::string own = "a file of your own as cluster.profile: samples/cluster-a800-2node.toml is one";
-  const auto nodes = problems_of({.nodes = 64});
+  const auto nodes = cluster_problems({.nodes = 64});
   ASSERT_EQ(nodes.size(), 1u);
   EXPECT_EQ(nodes[0].field, "cluster.nodes");
   EXPECT_EQ(nodes[0].message, "64 nodes, but local is one node");
   EXPECT_EQ(nodes[0].hint,
             "use cluster.preset = hdr-a100-x64 or ndr-b200-x64 or ndr-h100-x64 or ndr-h800-x64 or p4de-x64, or " + own);
   EXPECT_EQ(resolved({.preset = "ndr-h100-x64", .nodes = 64}).ranks, 512);
-  const auto ranks = problems_of({.preset = "a800x8", .ranks = 16});
+  const auto ranks = cluster_problems({.preset = "a800x8", .ranks = 16});
   ASSERT_EQ(ranks.size(), 1u);
   EXPECT_EQ(ranks[0].field, "cluster.ranks");
   EXPECT_EQ(ranks[0].hint,
             "use cluster.preset = hdr-a100-x2 or ndr-b200-x2 or ndr-h100-x2 or ndr-h800-x2 or p4de-x2, or " + own);
-  EXPECT_EQ(problems_of({.preset = "h100x8", .ranks = 16})[0].hint, "use cluster.preset = ndr-h100-x2, or " + own);
+  EXPECT_EQ(cluster_problems({.preset = "h100x8", .ranks = 16})[0].hint, "use cluster.preset = ndr-h100-x2, or " + own);
   EXPECT_EQ(resolved({.preset = "p4de-x2", .ranks = 16}).nodes, 2);
-  const auto wide = problems_of({.nodes = 2, .gpus_per_node = 16});  // more GPUs a node than these have
+  const auto wide = cluster_problems({.nodes = 2, .gpus_per_node = 16});  // more GPUs a node than these have
   ASSERT_EQ(wide.size(), 1u);
   EXPECT_EQ(wide[0].hint, "use " + own);
 }
 
 TEST(ResolveCluster, UnknownPresetGetsTheNearestName) {
-  const auto problems = problems_of({.preset = "a80x8"});
+  const auto problems = cluster_problems({.preset = "a80x8"});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].code, ErrorCode::kConfigUnknownName);
   EXPECT_EQ(problems[0].hint, "did you mean \"a800x8\"?");

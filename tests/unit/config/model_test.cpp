@@ -16,7 +16,7 @@ Model resolved(const ModelConfig& config) {
   return model;
 }
 
-std::vector<Problem> problems_of(const ModelConfig& config) {
+std::vector<Problem> model_problems(const ModelConfig& config) {
   std::vector<Problem> problems;
   resolve_model(config, problems);
   return problems;
@@ -82,19 +82,19 @@ TEST(ResolveModel, WidthFollowsFromTheKeysThatAreGiven) {
 }
 
 TEST(ResolveModel, HiddenThatIsNotHeadsTimesHeadDimIsRefused) {
-  const auto problems = problems_of({.hidden = 100, .heads = 6, .head_dim = 32});
+  const auto problems = model_problems({.hidden = 100, .heads = 6, .head_dim = 32});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].code, ErrorCode::kConfigConflict);
   EXPECT_EQ(problems[0].field, "model.hidden");
   EXPECT_EQ(problems[0].message, "hidden = 100 is not heads x head_dim = 6 x 32");
-  EXPECT_EQ(problems_of({.hidden = 4, .heads = 6}).size(), 1u);
-  EXPECT_EQ(problems_of({.hidden = 4}).size(), 1u);
+  EXPECT_EQ(model_problems({.hidden = 4, .heads = 6}).size(), 1u);
+  EXPECT_EQ(model_problems({.hidden = 4}).size(), 1u);
 }
 
 TEST(ResolveModel, TextTokensGoWhereTheModelTakesText) {
   EXPECT_EQ(resolved({.text_tokens = 7}).cross_text_tokens, 7);
   EXPECT_EQ(resolved({.preset = "cogvideox-5b", .text_tokens = 0}).tokens(), 17550);
-  EXPECT_EQ(problems_of({.preset = "dsp-3b", .text_tokens = 5}).size(), 1u);
+  EXPECT_EQ(model_problems({.preset = "dsp-3b", .text_tokens = 5}).size(), 1u);
 }
 
 TEST(ResolveModel, LayersKeepTheShareOfSingleStreamOnes) {
@@ -104,16 +104,16 @@ TEST(ResolveModel, LayersKeepTheShareOfSingleStreamOnes) {
 }
 
 TEST(ResolveModel, SizesThatOverflowAreRefused) {
-  EXPECT_EQ(problems_of({.grid = {65536, 65536, 65536}}).size(), 1u);
-  const auto flops = problems_of({.preset = "wan2.1-t2v-14b", .grid = {2, 32768, 32767}});
+  EXPECT_EQ(model_problems({.grid = {65536, 65536, 65536}}).size(), 1u);
+  const auto flops = model_problems({.preset = "wan2.1-t2v-14b", .grid = {2, 32768, 32767}});
   ASSERT_EQ(flops.size(), 1u);
   EXPECT_NE(flops[0].message.find("2^62 FLOPs"), std::string::npos);
-  EXPECT_EQ(problems_of({.grid = {1, 0, 4}}).size(), 1u);
-  EXPECT_EQ(problems_of({.heads = 4096, .head_dim = 1024}).size(), 1u);
+  EXPECT_EQ(model_problems({.grid = {1, 0, 4}}).size(), 1u);
+  EXPECT_EQ(model_problems({.heads = 4096, .head_dim = 1024}).size(), 1u);
 }
 
 TEST(ResolveModel, UnknownPresetGetsTheNearestName) {
-  const auto problems = problems_of({.preset = "wan2.1-t2v-14"});
+  const auto problems = model_problems({.preset = "wan2.1-t2v-14"});
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].hint, "did you mean \"wan2.1-t2v-14b\"?");
 }

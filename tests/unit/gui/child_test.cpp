@@ -81,7 +81,7 @@ TEST(Child, IsInAProcessGroupOfItsOwnAndIsWaitedFor) {
 }
 
 TEST(Child, GoesOnWhenNobodyWaitsForIt) {
-  const std::string file = testing::TempDir() + "/child-goes-on";
+  const std::string file = ::testing::TempDir() + "/child-goes-on";
   pid_t pid = 0;
   {
     const Child child(shell("sleep 0.2; echo said && echo trouble >&2 && echo heard >'" + file + "'"));

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class FoundRuns : public testing::Test {
+class FoundRuns : public ::testing::Test {
  protected:
-  FoundRuns() : folder_(testing::TempDir() + "/found-runs") {
+  FoundRuns() : folder_(::testing::TempDir() + "/found-runs") {
     fs::remove_all(folder_);
     fs::create_directories(folder_ + "/scratch");
   }

@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class KeptQueueOfWindows : public testing::Test {
+class KeptQueueOfWindows : public ::testing::Test {
  protected:
-  KeptQueueOfWindows() : folder_(testing::TempDir() + "/kept-queue") { fs::remove_all(folder_); }
+  KeptQueueOfWindows() : folder_(::testing::TempDir() + "/kept-queue") { fs::remove_all(folder_); }
   ~KeptQueueOfWindows() override { fs::remove_all(folder_); }
   static std::vector<QueuedRun> runs() {
     std::vector<QueuedRun> runs(3);

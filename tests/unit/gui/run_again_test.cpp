@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RunAgain : public testing::Test {
+class RunAgain : public ::testing::Test {
  protected:
-  RunAgain() : folder_(fs::path(testing::TempDir()) / "run-again") {
+  RunAgain() : folder_(fs::path(::testing::TempDir()) / "run-again") {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }

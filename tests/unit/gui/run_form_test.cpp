@@ -181,7 +181,7 @@ TEST(CommandText, AScriptForSlurmHoldsTheConfig) {
   EXPECT_NE(script.find("--launcher mpi"), std::string::npos);
   // A shell finds nothing wrong with it, and writes the same config when it comes there.
   EXPECT_EQ(run_child({"bash", "-n", "-c", script}, kNever).end.code, 0);
-  const std::string folder = testing::TempDir() + "/sbatch";
+  const std::string folder = ::testing::TempDir() + "/sbatch";
   std::filesystem::create_directories(folder);
   const std::string run = "cd " + folder + " && SLURM_JOB_ID=7 && srun() { :; } && sbatch() { :; }\n" + script;
   const ChildResult result = run_child({"bash", "-c", run}, kNever);

@@ -101,8 +101,8 @@ TEST(PickSettings, OfSettingsThatDecideAlikeTheOneOfFixedDegreesStays) {
 
 TEST(PickSettings, StandsForEveryStrategyButTheBaseline) {
   const auto p = pick({"all"}, {});
-  EXPECT_THAT(ids(p->strategies), testing::ElementsAre("ulysses", "ring", "usp", "dbsp", "snake", "cyclic",
-                                                       "allgather_kv", "dsp", "megatron_sp", "megatron_tp"));
+  EXPECT_THAT(ids(p->strategies), ::testing::ElementsAre("ulysses", "ring", "usp", "dbsp", "snake", "cyclic",
+                                                         "allgather_kv", "dsp", "megatron_sp", "megatron_tp"));
   EXPECT_FALSE(has_unpicked(load_job({"", {"ring"}, {}})));
 }
 
@@ -124,9 +124,9 @@ TEST(PickSettings, DegreesFollowTheRanks) {
 
 TEST(PickSettings, LeavesOutWhatIsAnotherStrategyOnSoFewRanks) {
   const auto two = pick({"all"}, {"cluster.ranks=2"});
-  EXPECT_THAT(ids(two->strategies), testing::Not(testing::Contains("usp")));
+  EXPECT_THAT(ids(two->strategies), ::testing::Not(::testing::Contains("usp")));
   const Job one = small_job({"all"}, {"cluster.ranks=1"});
-  EXPECT_THAT(ids(one.strategies), testing::ElementsAre("single"));
+  EXPECT_THAT(ids(one.strategies), ::testing::ElementsAre("single"));
 }
 
 TEST(PickSettings, AllIsOneNameAmongOthers) {
@@ -138,7 +138,7 @@ TEST(PickSettings, AllIsOneNameAmongOthers) {
   const Parameters picked = find(*p, "usp").parameters;
   const auto again = pick({"all", "usp:" + picked.str()}, {});
   EXPECT_EQ(std::ranges::count(ids(again->strategies), "usp"), 1);
-  EXPECT_THAT(ids(again->strategies), testing::Not(testing::Contains("usp-2")));
+  EXPECT_THAT(ids(again->strategies), ::testing::Not(::testing::Contains("usp-2")));
   EXPECT_FALSE(find(*again, "usp").from_all);
 }
 

@@ -10,9 +10,9 @@
 namespace spscope {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // Hands over one record and costs what its name says.
 class OneRecord final : public Collector {
@@ -84,7 +84,7 @@ TEST(RunCollectors, WhatAutoLeavesOutIsStoredWithItsReason) {
 TEST(RunCollectors, WhatHasNothingToWatchInRunsIsTakenByItsNameAlone) {
   const RunCollectors all = collectors_of({"auto"}, "cuda", kByName);
   EXPECT_THAT(names(all), ElementsAre("best"));
-  for (const std::string& note : all.left_out()) EXPECT_THAT(note, testing::Not(HasSubstr("named")));
+  for (const std::string& note : all.left_out()) EXPECT_THAT(note, ::testing::Not(HasSubstr("named")));
   EXPECT_THAT(names(collectors_of({"named"}, "cuda", kByName)), ElementsAre("named"));
 }
 

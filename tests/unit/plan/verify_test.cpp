@@ -11,7 +11,7 @@
 namespace spscope::testing {
 namespace {
 
-constexpr int kOrders = 8;
+constexpr int kMutationOrders = 8;
 
 const PlanCase& mutation_case(const std::string& name) {
   return *std::ranges::find(mutation_cases(), name, &PlanCase::name);
@@ -41,7 +41,7 @@ TEST_P(Corrupted, IsFoundByItsRule) {
   const std::vector<PlanProblem> problems = verify(plan, request);
   EXPECT_TRUE(has_rule(problems, corruption.rule)) << "wanted " << rule_name(corruption.rule) << ", found\n"
                                                    << text_of(problems);
-  const Judgement judgement = PlanJudge(request, c.kind).judge(plan, kOrders);
+  const Judgement judgement = PlanJudge(request, c.kind).judge(plan, kMutationOrders);
   EXPECT_EQ(judgement.outcome != Outcome::kOk, corruption.harmful)
       << outcome_name(judgement.outcome) << ": " << judgement.reason;
 }

@@ -9,13 +9,12 @@
 #include "backend/report/section.h"
 #include "tests/support/golden_file.h"
 #include "tests/unit/report/sample_comparison.h"
+#include "tests/unit/report/text_search.h"
 
 namespace spscope {
 namespace {
 
 std::string html_of(const Comparison& c) { return render_html(make_report({&c, 1})); }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 Comparison hostile() {
   Comparison c = sample_comparison();

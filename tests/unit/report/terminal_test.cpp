@@ -12,6 +12,7 @@
 #include "backend/report/section.h"
 #include "tests/support/golden_file.h"
 #include "tests/unit/report/sample_comparison.h"
+#include "tests/unit/report/text_search.h"
 
 namespace spscope {
 namespace {
@@ -22,8 +23,6 @@ int widest_line(const std::string& text) {
   for (std::string line; std::getline(lines, line);) width = std::max(width, display_width(line));
   return width;
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // With the line breaks of paragraphs as blanks.
 std::string unbroken(std::string text) {

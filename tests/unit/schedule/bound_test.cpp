@@ -9,18 +9,16 @@
 namespace spscope {
 namespace {
 
-Plan double_ring_plan(const Request& request) {
-  return testing::build([](PlanBuilder& b, const Request& r) { testing::plan_double_ring(b, r, 2); }, request);
-}
+using testing::double_ring_plan;
 
-constexpr KernelCostProfile kProfile{.attend_ns_per_launch = 100,
-                                     .attend_ns_per_row = 2,
-                                     .attend_ns_per_pair_channel = 0.5,
-                                     .move_ns_per_byte = 0.25,
-                                     .gemm_ns_per_flop = 0.125};
+constexpr KernelCostProfile kCosts{.attend_ns_per_launch = 100,
+                                   .attend_ns_per_row = 2,
+                                   .attend_ns_per_pair_channel = 0.5,
+                                   .move_ns_per_byte = 0.25,
+                                   .gemm_ns_per_flop = 0.125};
 
 std::int64_t makespan_ns(const Plan& plan) {
-  return schedule(plan, op_durations(plan, kProfile), Network::instant(plan.ranks)).makespan_ns();
+  return schedule(plan, op_durations(plan, kCosts), Network::instant(plan.ranks)).makespan_ns();
 }
 
 // One rank, all rows active: nothing can be saved, so the bound is the makespan of `single` itself.
@@ -28,8 +26,8 @@ TEST(MakespanBound, IsReachedByOneRank) {
   const Request request = Request::attention(1, 2, 4, testing::dense_mask(2, 2, 8));
   const Plan single = testing::plan_of(request, "single");
   EXPECT_EQ(makespan_ns(single), 100 + 2 * 32 + 512 * 4 / 2 + (768 + 256) / 4);
-  EXPECT_GE(makespan_bound_ns(request, single, kProfile), makespan_ns(single) - 1);
-  EXPECT_LE(makespan_bound_ns(request, single, kProfile), makespan_ns(single));
+  EXPECT_GE(makespan_bound_ns(request, single, kCosts), makespan_ns(single) - 1);
+  EXPECT_LE(makespan_bound_ns(request, single, kCosts), makespan_ns(single));
 }
 
 // A query without keys is a row of no kernel that skips it: 8 of the 16 queries of the only head are active.
@@ -45,7 +43,7 @@ TEST(MakespanBound, IsNotExceededByAnyStrategyOnAnyMask) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const double density = 0.05 + 0.045 * static_cast<double>(seed);
     const Request request = Request::attention(6, 6, 4, testing::random_mask(6, 13, 4, density, seed));
-    const std::int64_t bound_ns = makespan_bound_ns(request, testing::plan_of(request, "single"), kProfile);
+    const std::int64_t bound_ns = makespan_bound_ns(request, testing::plan_of(request, "single"), kCosts);
     EXPECT_GT(bound_ns, 0);
     for (const Plan& plan :
          {testing::plan_of(request, "ulysses"), testing::plan_of(request, "ring"), testing::usp_plan(request, 2),
@@ -57,7 +55,7 @@ TEST(MakespanBound, IsNotExceededByAnyStrategyOnAnyMask) {
 // An even split of a dense mask over heads comes close: only launches and rounding are left.
 TEST(MakespanBound, IsTightForAnEvenSplit) {
   const Request request = Request::attention(4, 4, 4, testing::dense_mask(4, 4, 8));
-  const std::int64_t bound_ns = makespan_bound_ns(request, testing::plan_of(request, "single"), kProfile);
+  const std::int64_t bound_ns = makespan_bound_ns(request, testing::plan_of(request, "single"), kCosts);
   const std::int64_t reached_ns = makespan_ns(testing::plan_of(request, "ulysses"));
   EXPECT_LE(reached_ns - bound_ns, 100);
 }

@@ -14,11 +14,7 @@
 namespace spscope {
 namespace {
 
-Plan double_ring_plan(const Request& request) {
-  return testing::build([](PlanBuilder& b, const Request& r) { testing::plan_double_ring(b, r, 2); }, request);
-}
-
-using testing::dense_mask, testing::mask_of, testing::plan_of, testing::usp_plan;
+using testing::dense_mask, testing::double_ring_plan, testing::mask_of, testing::plan_of, testing::usp_plan;
 
 constexpr int kHeads = 40, kBlocks = 1184;
 

@@ -46,6 +46,10 @@ inline Plan usp_plan(const Request& request, int ulysses) {
   return plan_of(request, "usp", {{"ulysses", std::int64_t{ulysses}}, {"ring", std::int64_t{request.ranks / ulysses}}});
 }
 
+inline Plan double_ring_plan(const Request& request) {
+  return build([](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, 2); }, request);
+}
+
 // Duration by OpId: of(op, post) for attends, 0 for the others.
 template <typename Duration>
 std::vector<std::int64_t> attend_durations(const Plan& plan, Duration&& of) {
