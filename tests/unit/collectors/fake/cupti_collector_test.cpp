@@ -21,9 +21,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-constexpr FakeWork kAll = {
-    .launches = 3, .copies = 2, .peer_copies = 1, .memsets = 1, .synchronisations = 1, .markers = 1, .overheads = 1};
-constexpr int kEvents = 10, kCalls = 8;  // of kAll
+constexpr int kEvents = 10, kCalls = 8;  // of kEachKind
 
 class CuptiCollects : public testing::TestWithParam<int> {
  protected:
@@ -66,10 +64,10 @@ TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
   const std::int64_t begin_ns = now_ns();
   for (int op = 0; op < 100; ++op) {
     collector->begin_launch(3, RunId{9}, op);
-    fake_.run(kAll, 1);
+    fake_.run(kEachKind, 1);
     collector->end_launch();
   }
-  fake_.run(kAll, 1);  // for no op
+  fake_.run(kEachKind, 1);  // for no op
   const std::int64_t end_ns = now_ns() + 100;
   collector->stop();
   expect_all_accounted_for(*collector);
@@ -105,7 +103,7 @@ TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
 
 TEST_P(CuptiCollects, WhatIsOfTheHostIsOnTracksOfItsThreads) {
   const std::unique_ptr<Collector> collector = start();
-  fake_.run(kAll, 20);
+  fake_.run(kEachKind, 20);
   fake_.run({.queries = 3}, 20);
   collector->stop();
   expect_all_accounted_for(*collector);
@@ -121,7 +119,7 @@ TEST_P(CuptiCollects, WhatIsOfTheHostIsOnTracksOfItsThreads) {
 
 TEST_P(CuptiCollects, AProgramThatIsNoRunOfAPlanHasItsCallsWhereTheyCanBeChosen) {
   const std::unique_ptr<Collector> collector = start({.process = "attached"}, {});
-  fake_.run(kAll, 20);
+  fake_.run(kEachKind, 20);
   collector->stop();
   expect_all_accounted_for(*collector);
   const bool chooses = GetParam() == 13;
@@ -187,13 +185,13 @@ TEST_P(CuptiCollects, WhatIsLostIsCountedAndExplained) {
     const std::int64_t lost_before = num_lost();
     const std::unique_ptr<Collector> collector = start();
     collector->begin_launch(0, RunId{1}, 4);
-    fake_.run(kAll, 100);
+    fake_.run(kEachKind, 100);
     const std::string_view settings = script.settings;
     const bool is_late = settings == "late=1", loses = !is_late && !settings.starts_with("fail");
     // Some of it is told while collecting goes on, the rest at the end.
     for (int i = 0; i < 5'000 && loses && num_lost() == lost_before; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    fake_.run(kAll, 100);
+    fake_.run(kEachKind, 100);
     collector->end_launch();
     collector->stop();
     if (!is_late) {
@@ -224,7 +222,7 @@ TEST_P(CuptiCollects, EventsAreHeldUntilAllThatEndedBeforeThemHasCome) {
 TEST_P(CuptiCollects, BuffersThatAreNotDecodedInTimeAreCounted) {
   const std::unique_ptr<Collector> collector =
       start({.buffer_bytes = 4'096, .num_buffers = 1, .overflow_bytes = 1'024, .max_overflow = 1});
-  for (int i = 0; i < 200; ++i) fake_.run(kAll, 5);
+  for (int i = 0; i < 200; ++i) fake_.run(kEachKind, 5);
   collector->stop();
   expect_all_accounted_for(*collector);
 }

@@ -10,6 +10,9 @@
 
 namespace spscope::cupti {
 
+inline constexpr FakeWork kEachKind = {
+    .launches = 3, .copies = 2, .peer_copies = 1, .memsets = 1, .synchronisations = 1, .markers = 1, .overheads = 1};
+
 class FakeCupti {
  public:
   // `cuda` is 11, 12 or 13.

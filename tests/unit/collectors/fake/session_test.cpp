@@ -27,9 +27,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr FakeWork kAll = {
-    .launches = 3, .copies = 2, .peer_copies = 1, .memsets = 1, .synchronisations = 1, .markers = 1, .overheads = 1};
-
 // What a session handed over. The sink is called by one thread, and read here after stop().
 struct Sink {
   std::vector<Record> records;
@@ -89,7 +86,7 @@ TEST_P(CuptiSession, EveryRecordIsHandedOverOnceWithItsFields) {
   Session session(options(), sink.function());
   const std::int64_t begin_ns = now_ns();
   session.push_id(1'234);
-  fake_.run(kAll, 500);
+  fake_.run(kEachKind, 500);
   session.pop_id();
   session.stop();
   const std::int64_t end_ns = now_ns() + 100;
@@ -169,7 +166,7 @@ TEST_P(CuptiSession, RecordsOfManyThreadsAreAllHandedOverOnce) {
   Sink sink;
   Session session(options({.buffer_bytes = 8'192, .num_buffers = 6, .overflow_bytes = 1'024}), sink.function());
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { fake_.run(kAll, 400); });
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { fake_.run(kEachKind, 400); });
   for (std::thread& thread : threads) thread.join();
   session.stop();
   expect_all_accounted_for(session, sink);
@@ -191,12 +188,12 @@ TEST_P(CuptiSession, WhatCuptiDropsIsCounted) {
   fake_.reset("drop=7");
   Sink sink;
   Session session(options(), sink.function());
-  fake_.run(kAll, 300);
+  fake_.run(kEachKind, 300);
   // CUPTI counts from zero again each time it is asked.
   for (int i = 0; i < 5'000 && session.ledger().dropped_by_cupti == 0; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_GT(session.ledger().dropped(), 0) << "before the end";
-  fake_.run(kAll, 300);
+  fake_.run(kEachKind, 300);
   session.stop();
   expect_all_accounted_for(session, sink);
   const SessionLedger ledger = session.ledger();
@@ -208,7 +205,7 @@ TEST_P(CuptiSession, WhatCuptiDropsIsCountedThoughNoBufferEverComes) {
   fake_.reset("drop=1");
   Sink sink;
   Session session(options(), sink.function());
-  fake_.run(kAll, 3);
+  fake_.run(kEachKind, 3);
   session.stop();
   expect_all_accounted_for(session, sink);
   EXPECT_EQ(session.ledger().dropped(), fake_.made());
@@ -230,7 +227,7 @@ TEST_P(CuptiSession, DamagedBuffersAreReadUpToTheDamage) {
   fake_.reset("damage=2");
   Sink sink;
   Session session(options(), sink.function());
-  fake_.run(kAll, 500);
+  fake_.run(kEachKind, 500);
   session.stop();
   expect_all_accounted_for(session, sink);
   EXPECT_GT(session.ledger().unreadable(), 2);
@@ -243,7 +240,7 @@ TEST_P(CuptiSession, AStopWhileThreadsWorkLosesNoRecord) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
-      while (!leave) fake_.run(kAll, 1);
+      while (!leave) fake_.run(kEachKind, 1);
     });
   while (fake_.made() < 2'000) std::this_thread::yield();
   session.stop();
@@ -284,7 +281,7 @@ TEST_P(CuptiSession, WhenDecodingIsBehindTheProgramDoesNotWaitAndTheRestIsCounte
           gate.wait();
           function(record);
         });
-    fake_.run(kAll, 1'000);  // would never return if it waited for a buffer
+    fake_.run(kEachKind, 1'000);  // would never return if it waited for a buffer
     gate.open();
     session.stop();
     expect_all_accounted_for(session, sink);
@@ -306,7 +303,7 @@ TEST_P(CuptiSession, BuffersThatComeAfterTheStopAreCounted) {
   SessionOptions slow = options();
   slow.flush_every = std::chrono::minutes(10);
   Session session(slow, sink.function());
-  fake_.run(kAll, 5);  // less than a buffer
+  fake_.run(kEachKind, 5);  // less than a buffer
   session.stop();
   EXPECT_EQ(session.ledger().sent(), 0);
   // Another session has begun meanwhile, and gets nothing of it.
@@ -325,7 +322,7 @@ TEST_P(CuptiSession, AFailingSinkEndsTheHandingOverAndTheProgramGoesOn) {
     if (sink.records.size() == 100) throw Error(ErrorCode::kStoreWrite, "the disk is full");
     function(record);
   });
-  fake_.run(kAll, 200);
+  fake_.run(kEachKind, 200);
   const std::optional<Error> error = failure_of([&] { session.stop(); });
   ASSERT_TRUE(error);
   EXPECT_STREQ(error->what(), "the disk is full");
@@ -414,7 +411,7 @@ TEST_P(CuptiSession, AKindThatCuptiRefusesIsLeftOutWithANote) {
   fake_.reset("fail=cuptiActivityEnable.12:27");
   Sink sink;
   Session session(options(), sink.function());
-  fake_.run(kAll, 10);
+  fake_.run(kEachKind, 10);
   session.stop();
   EXPECT_THAT(session.notes(), testing::Contains(HasSubstr("NVTX ranges: CUPTI")));
   fake_.reset("fail=cuptiActivityEnable.12:35");
@@ -455,7 +452,7 @@ TEST_P(CuptiSession, ALibraryThatTellsSizesOnlyOnceItHasRecordsIsAskedThen) {
   fake_.reset("silent=start");
   Sink sink;
   Session session(options_of_attach(), sink.function());
-  fake_.run(kAll, 10);
+  fake_.run(kEachKind, 10);
   session.stop();
   expect_all_accounted_for(session, sink);
   EXPECT_EQ(session.ledger().stored(), fake_.made());
@@ -466,7 +463,7 @@ TEST_P(CuptiSession, WhatALibraryWritesThatTellsNoSizesIsUnreadable) {
   fake_.reset("silent=1");
   Sink sink;
   Session session(options_of_attach(), sink.function());
-  fake_.run(kAll, 10);
+  fake_.run(kEachKind, 10);
   session.stop();
   EXPECT_EQ(sink.records.size(), 0u);
   EXPECT_GT(session.ledger().unreadable(), 0);
