@@ -52,6 +52,9 @@ endif()
 if(SPSCOPE_SANITIZE)
   target_compile_options(spscope_flags INTERFACE -fsanitize=${SPSCOPE_SANITIZE} -fno-omit-frame-pointer
                                                  -fno-sanitize-recover=all)
+  # Libraries that are opened (CUPTI, NVML) are called by types of our own declarations, which differ from NVIDIA's headers
+  # in names of enumerations and handles.
+  target_compile_options(spscope_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>)
   target_link_options(spscope_flags INTERFACE -fsanitize=${SPSCOPE_SANITIZE})
   target_compile_definitions(spscope_flags INTERFACE SPSCOPE_SANITIZED)
 endif()
