@@ -62,14 +62,18 @@ void WholeFile::write(std::span<const std::byte> bytes) {
 void WholeFile::commit() {
   SPSCOPE_CHECK(descriptor_ >= 0);
   if (::fsync(descriptor_) != 0) fail();
+  publish();
+  sync_folder_of(path_);
+}
+
+void WholeFile::publish() {
+  SPSCOPE_CHECK(descriptor_ >= 0);
   if (!names_file(temporary_, descriptor_)) {
     errno = ENOENT;  // somebody else has removed or replaced it
     fail();
   }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
-  // The kernel has synced it: closing cannot fail any more.
   ::close(std::exchange(descriptor_, -1));
-  sync_folder_of(path_);
 }
 
 void write_whole_file(const std::string& path, std::string_view text) {

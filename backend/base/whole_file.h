@@ -1,6 +1,6 @@
 // WholeFile: a file that appears complete under its name or not at all. Writes go to a temporary file in the same
-// folder; commit() flushes it to disk, renames it over the name and syncs the folder. Without commit() the temporary
-// file is removed and an existing file of that name is unchanged.
+// folder; commit() flushes it to disk, renames it over the name and syncs the folder. Without commit() or publish() the
+// temporary file is removed and an existing file of that name is unchanged.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,10 @@ class WholeFile {
   // The temporary file as /proc/self/fd/N, for a library that opens it by name before commit(). A library that first
   // replaces the link by its text, as SQLite does unless Database opens it, opens what has that name by then.
   std::string held_path() const;
-  // REQUIRES: called once, as the last call.
+  // REQUIRES: one of the two is called once, as the last call.
   void commit();
+  // As commit(), for what is worth no flush to disk: a power cut may lose it.
+  void publish();
 
  private:
   [[noreturn]] void fail() const;

@@ -166,7 +166,9 @@ class Desktop {
     json["scale"] = baked_scale_;
     json["view"] = app_.view_dump(app_.session().view());
     json["items"] = dump_.json();
-    write_whole_file(*options_.ui_dump, json.dump() + "\n");
+    WholeFile file(*options_.ui_dump);
+    file.write(json.dump() + "\n");
+    file.publish();
   }
 
   const Options& options_;

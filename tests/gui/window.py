@@ -92,15 +92,19 @@ class Window:
         self.process = subprocess.Popen(command, env={**display.environment, **(environment or {})}, stderr=self.errors,
                                         stdout=subprocess.DEVNULL, cwd=self.folder)
         self.state = {"frame": 0, "actions": 0}
+        self.parsed = None
         self.settle(self.state, rest=rest)
         self._focus()
 
     # -- what the window holds
 
     def read(self):
-        """The newest dump; the one before while the file is being replaced."""
+        """The newest dump; the one before while the file is being replaced. Each dump is another file, and parsed once."""
         try:
-            self.state = json.loads(self.dump_path.read_text(encoding="utf-8"))
+            found = os.stat(self.dump_path)
+            if (found.st_ino, found.st_mtime_ns) != self.parsed:
+                self.state = json.loads(self.dump_path.read_text(encoding="utf-8"))
+                self.parsed = found.st_ino, found.st_mtime_ns
         except (FileNotFoundError, json.JSONDecodeError):
             pass
         return self.state

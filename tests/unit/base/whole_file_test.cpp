@@ -43,6 +43,16 @@ TEST(WholeFile, IsNotThereBeforeItIsComplete) {
   EXPECT_EQ(content(path), std::string("one two\0three", 13));
 }
 
+TEST(WholeFile, PublishedWithoutAFlushItReplacesAnOlderFileToo) {
+  const TemporaryFolder folder;
+  write_whole_file(folder.file("a"), "old");
+  WholeFile file(folder.file("a"));
+  file.write("new");
+  file.publish();
+  EXPECT_EQ(content(folder.file("a")), "new");
+  EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
 TEST(WholeFile, OfAnAbandonedTryLeavesTheOldFile) {
   const TemporaryFolder folder;
   write_whole_file(folder.file("a"), "old");
