@@ -71,11 +71,13 @@ function(spscope_library name)
   endif()
 endfunction()
 
-# spscope_test(NAME [UNITE] [SOURCES glob...] [DEPS targets...] [LABELS labels...] [TIMEOUT seconds])
+# spscope_test(NAME [UNITE] [SOURCES glob...] [DEPS targets...] [LABELS labels...] [TIMEOUT seconds]
+#              [NOT_SANITIZED patterns...])
 #   A GoogleTest program of every .cpp in the folder, registered as one ctest test. UNITE: its sources may be one
-#   translation unit (spscope_unite).
+#   translation unit (spscope_unite). NOT_SANITIZED: tests that compare figures for long, and neither read foreign input nor
+#   share memory between threads, so that builds with sanitizers leave them to the others.
 function(spscope_test name)
-  cmake_parse_arguments(arg "UNITE" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "UNITE" "TIMEOUT" "SOURCES;DEPS;LABELS;NOT_SANITIZED" ${ARGN})
   if(NOT arg_SOURCES)
     set(arg_SOURCES "*.cpp")
   endif()
@@ -103,4 +105,8 @@ function(spscope_test name)
     add_dependencies(threaded_tests ${name})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  if(SPSCOPE_SANITIZE AND arg_NOT_SANITIZED)
+    list(JOIN arg_NOT_SANITIZED ":" patterns)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_FILTER=-${patterns}")
+  endif()
 endfunction()

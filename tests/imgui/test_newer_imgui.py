@@ -22,8 +22,8 @@ from world import World, views  # noqa: E402
 PACKAGE, VERSION, IMGUI = "slimgui", "0.8.3", "1.92.9b"
 SHA256 = "cff8dccbe3b6ba420348dc79e6cb10c6ecea379a68a463efa43705b657f043eb"  # of the source package, as PyPI states it
 INSIDE = f"{PACKAGE}-{VERSION}/src/c/imgui/"
-WINDOW_TESTS = ("rail_shows_views,link_copied,drag_pans,wheel_zooms_at_pointer,kZoomIn,kPalette,panes_fold,typing_is_not,"
-                "fast_input,table_copies_tsv,scale_rebakes,theme_changes,names_are_literal,keyboard_reaches")
+# Where its interface to input, fonts and the clipboard differs between versions.
+WINDOW_TESTS = "link_copied,drag_pans,wheel_zooms_at_pointer,kPalette,typing_is_not,fast_input,scale_rebakes,keyboard_reaches"
 
 
 class Unavailable(Exception):
@@ -108,7 +108,6 @@ def main(build):
         same_frames(world, build / "bin/spscope-gui", folder / "bin/spscope-gui")
     print("numbers and items are the same")
     print(run(sys.executable, "-B", ROOT / "tests/gui/test_features.py", folder / "bin", "--only", WINDOW_TESTS))
-    print(run(sys.executable, "-B", ROOT / "tests/gui/test_looks.py", folder / "bin", "--only", "selected"))
     return 0
 
 

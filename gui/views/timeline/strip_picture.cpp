@@ -39,14 +39,14 @@ struct Share {
 };
 
 // The shares of all columns are the same in each row.
-struct Columns {
+struct StripColumns {
   std::vector<Share> shares;
   std::vector<std::size_t> first;  // by column, and one behind the last
   std::vector<float> covered;
 };
 
-Columns make_columns(const StripScene& scene, double begin_ns, double end_ns, int columns) {
-  Columns made;
+StripColumns make_columns(const StripScene& scene, double begin_ns, double end_ns, int columns) {
+  StripColumns made;
   const double width = (end_ns - begin_ns) / columns, zero = static_cast<double>(scene.zero_ns);
   for (int c = 0; c < columns; ++c) {
     made.first.push_back(made.shares.size());
@@ -144,7 +144,7 @@ std::vector<std::pair<std::size_t, std::size_t>> runs_of(std::size_t columns, co
 TimePart part_of_strip(std::uint8_t byte, RowOf row) { return parts_in(row)[byte >> 4]; }
 
 void fold_strips(const StripScene& scene, double begin_ns, double end_ns, int columns, StripPixels& pixels) {
-  Columns made = make_columns(scene, begin_ns, end_ns, columns);
+  StripColumns made = make_columns(scene, begin_ns, end_ns, columns);
   const auto width = static_cast<std::size_t>(columns);
   pixels.cells.resize(scene.rows.size() * width);
   std::vector<std::span<const std::uint8_t>> rows(scene.pieces.size());

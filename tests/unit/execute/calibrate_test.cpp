@@ -232,8 +232,14 @@ void expect_between(double value, double least, double most, const char* what) {
   EXPECT_LE(value, most) << what;
 }
 
+// One calibration for all that look at it: it takes seconds, and minutes under a sanitizer.
+const Calibration& calibrated() {
+  static const Calibration result = calibrate(short_calibration());
+  return result;
+}
+
 TEST(Calibrate, NumbersOfThisMachineAreSaneAndTheirProfileReadsBackEqual) {
-  const Calibration result = calibrate(short_calibration());
+  const Calibration& result = calibrated();
   const ClusterPreset& local = result.preset;
   EXPECT_EQ(local.name, "local");
   EXPECT_EQ(local.network.provenance, Provenance::kMeasured);
@@ -259,7 +265,7 @@ TEST(Calibrate, NumbersOfThisMachineAreSaneAndTheirProfileReadsBackEqual) {
 }
 
 TEST(Calibrate, EveryNumberSaysWhereItIsFrom) {
-  const Calibration result = calibrate(short_calibration());
+  const Calibration& result = calibrated();
   ClusterPreset preset = result.preset, unset;
   for (const ClusterFieldRow& field : cluster_fields()) {
     const bool given = preset.sources.contains(std::string(field.name));
