@@ -11,7 +11,7 @@ MATRIX = list(itertools.product(THEMES, SIZES, SCALES))
 HALF = [(THEMES[n % 2], size, scale) for n, (size, scale) in enumerate(itertools.product(SIZES, SCALES))]
 # For states that differ from the demo in few widgets: each theme, size and scale, and the tightest of all.
 FEW = [("dark", "1280x720", 1), ("light", "1280x720", 2), ("dark", "1920x1080", 1.5), ("light", "3840x2160", 2)]
-TIGHTEST = FEW[1:2]
+SMALL, TIGHTEST = FEW[:2], FEW[1:2]
 # Scheduled in some 10 s: a message to 63 others, and 64 ring steps.
 MANY = """[model]
 preset = "wan-mini"
@@ -47,14 +47,14 @@ def stored_states(world):
     many = world.run("many.db", MANY)
     partly = world.changed_copy("partly.db", "update workload set denoise_steps = denoise_steps + 2", "update run set timing = 1",
                                 "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
-    return {"demo": ([world.demo], HALF), "no file": ([], HALF), "long names": ([long_name], HALF),
-            "failed": ([_made(world, "broken.db", no_store)], FEW), "foreign": ([other], FEW), "missing file": ([world.folder / "nowhere.db"], FEW),
+    return {"demo": ([world.demo], HALF), "no file": ([], FEW), "long names": ([long_name], HALF),
+            "failed": ([_made(world, "broken.db", no_store)], SMALL), "foreign": ([other], SMALL), "missing file": ([world.folder / "nowhere.db"], SMALL),
             "truncated": ([_made(world, "truncated.db", truncated)], TIGHTEST), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
             "lost thumbnails": ([world.changed_copy("thumbnails.db", "delete from mask_thumbnail")], TIGHTEST),
             "no timeline": ([world.changed_copy("figures.db", "update repeat set has_timeline = 0")], TIGHTEST),
             "partly there": ([partly], TIGHTEST), "one strategy": ([f"{world.demo}?s=ring"], TIGHTEST),
-            "several files": ([world.demo, long_name, other], FEW), "4,096 ranks": ([many], FEW[:1]),
-            "loading": ([world.demo, "--answers", 0], FEW), "loading a layer pass": ([world.demo, "--answers", FILE_KNOWN], FEW),
+            "several files": ([world.demo, long_name, other], SMALL), "4,096 ranks": ([many], FEW[:1]),
+            "loading": ([world.demo, "--answers", 0], SMALL), "loading a layer pass": ([world.demo, "--answers", FILE_KNOWN], SMALL),
             "selected": ([f"{world.demo}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend"], FEW),
             "what if": ([f"{world.demo}?whatif=ulysses,evenly_spread&of=ulysses&rank=3&op=40"], FEW),
             "whole files": ([f"{world.demo}?time=file&of=ulysses&rank=3&op=40&name=attend", long_name], FEW),
