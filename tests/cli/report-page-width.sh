@@ -19,7 +19,7 @@ cp executed.db observed.db
 # One page with a frame for each report and width, so that the browser starts once. page_faults.js fills `found` there.
 expect_exit 0 run "$samples/demo.toml" -o demo.db
 runs=(many photo executed demo observed)
-widths=(360 500 700 860 960 1000 1200 1600)
+widths=(360 500 700 960 1600)
 {
   printf '<!doctype html><meta charset="utf-8"><body><pre id="found">\n</pre>\n'
   for run in "${runs[@]}"; do
