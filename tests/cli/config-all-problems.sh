@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Every problem of a config is named at once, with line and column, and the nearest known name where there is one.
-# labels: hostile
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # cluster.profile: a copy of a preset works like it; a damaged or missing one is refused with its place.
-# labels: hostile
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # A mistake in a config or flag is shown as it was typed, with the way to write what was meant.
-# labels: hostile
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

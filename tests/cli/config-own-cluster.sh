@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # A cluster of one's own starts from a printed preset or the sample; all keys that it lacks are named at once.
-# labels: hostile
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

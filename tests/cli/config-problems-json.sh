@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # With --json, every problem of a config is printed as JSON too, with its field and place; and so is any other fault of
 # what was given. The text on standard error stays.
-# labels: hostile
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

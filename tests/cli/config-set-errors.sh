@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # --set and -s are checked like a file: unknown keys and names, wrong types and ranges, and text without a key.
-# labels: hostile
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from world import views
 
-FLIPPED = 4  # damaged copies, by seed
+FLIPPED = 2  # damaged copies, by seed
 CONFIG = """[model]
 preset = "wan2.1-t2v-14b"
 [mask]
