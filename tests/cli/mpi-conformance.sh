@@ -17,7 +17,7 @@ compare() {
 compare 1 --every 20
 compare 2 --every 3
 compare 3 --every 7
-compare 4 --every 3
+compare 4 --every 10
 compare 8 --every 20
 compare 2 --every 5 --ranks-per-node 1
 compare 3 --every 11 --ranks-per-node 1

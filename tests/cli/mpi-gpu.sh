@@ -8,7 +8,7 @@ need_mpi
 [ -n "${GPU_PROCESSES:-}" ] || skip "built without kernels for GPUs"
 export LD_LIBRARY_PATH=$FAKE_CUDA
 
-start_ranks 2 "$GPU_PROCESSES" --every 3
+start_ranks 2 "$GPU_PROCESSES" --every 7
 [ "$code" -eq 0 ] || fail "two processes"
 grep -E '^[0-9]+ plans on 2 processes: 0 wrong$' "$out"
 SPSCOPE_FAKE_CUDA='devices=2 jitter=4' start_ranks 3 "$GPU_PROCESSES" --every 13
