@@ -93,7 +93,7 @@ function(spscope_test name)
   if(SPSCOPE_USE_PCH)
     target_precompile_headers(${name} REUSE_FROM spscope_test_pch)
   endif()
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # its loops are short, but those of brute force are not
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # as spscope_cold, but never -O0: brute force loops long
   if(arg_UNITE)
     spscope_unite(${name})
   endif()

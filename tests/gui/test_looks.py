@@ -1,7 +1,7 @@
 """The looks of every view and state in dark and light, in three sizes and at three scales, from the dump of frames that
 are made without a display; and of popups, dialogs, a question under way and a run that goes on from a real window. Each
-violation is printed with where it was found. States that differ from the demo in few widgets are looked at in few of these
-combinations, with --whole in all.
+violation is printed with where it was found. The demo is looked at in half of these combinations (each size at each scale),
+states that differ from it in few widgets in few, with --whole all in all.
 
 Usage: test_looks.py FOLDER_OF_PROGRAMS [--only STATE] [--whole]
 """
