@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A file system without room for OUT (a tmpfs of its own): as with a quota, and with the bytes that are free.
 # shellcheck source-path=SCRIPTDIR source=common.inc
+# labels: extended
 if [ "${1:-}" != inside ]; then
   unshare --mount true 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }
   exec unshare --mount bash "${BASH_SOURCE[0]}" inside

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ranks that are processes give the same bits and bytes as ranks that are threads: over a third of the conformance set on
 # two processes of one node, and over parts of it for other numbers and for nodes that share no memory.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

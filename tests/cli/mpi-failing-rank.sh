@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A rank that throws, or hangs, or is stopped, stops all processes, on its node and on others; all of them report that
 # rank, and not one that waits for it.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

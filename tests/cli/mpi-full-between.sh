@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ranks that are processes: the disk becomes full after the first strategy was executed, and what was recorded is kept.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # An mpirun that does not end when its ranks have ended: it is killed after 10 s, the result is that of the ranks, and
 # nothing is left.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi
