@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# --help of the program names every command, and of every command prints its flags and its help text; --version prints.
+# Help of the program and of every command.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
+part everywhere
+# --help of the program names every command, and of every command prints its flags and its help text; --version prints.
 expect_exit 0 --version
 grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' "$out" || fail "no version"
 expect_exit 0 list commands --json
@@ -16,3 +18,7 @@ for command in $commands; do
   expect_out 'Usage: ' '--json' '--max-memory SIZE ' "$(head -n 1 "$SOURCE_DIR/backend/cli/help/$command.md" | cut -d ' ' -f 1-8)"
   expect_width 120
 done
+
+part flags
+# A help text names no flag that its command, or the command of an example, does not have.
+python3 -B "$scripts/check_help.py" "$SPSCOPE" "$SOURCE_DIR/backend/cli/help" || fail "help texts name flags that are not there"

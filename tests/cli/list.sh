@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Every list prints rows, and as JSON says name and summary of each; parameters have type, default, unit and help.
+# Every list has rows with what they say of each.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
+part everything
+# Every list prints rows, and as JSON says name and summary of each; parameters have type, default, unit and help.
 for what in strategies patterns models clusters formats collectors commands keys; do
   expect_exit 0 list $what
   [ "$(wc -l <"$out")" -ge 2 ] || fail "list $what is short"
@@ -26,3 +28,14 @@ for of in 'list keys' 'list patterns' 'run --help'; do
   python3 -B "$scripts/on_terminal.py" 80 "$SPSCOPE" $of >"$out"
   expect_width 80
 done
+
+part keys
+# list shows every key with its default and what it may be, parameters by the key that sets them.
+expect_exit 0 list keys
+expect_out 'default 0.4, (0, 1]' 'default "execute", one of execute, project, simulate' 'mask.sparge.cdf' 'default 64, [1, 384] tokens'
+expect_exit 0 list patterns
+expect_out 'mask.sparge.cdf = 0.9'
+expect_exit 0 list clusters
+expect_out 'one node only'
+expect_exit 0 list keys --json
+expect_json 'any(r["name"] == "strategy.usp.ulysses" for r in d["keys"])'
