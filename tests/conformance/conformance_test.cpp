@@ -46,9 +46,9 @@ void expect_right(const Plan& plan, const Request& request, const Activations& a
   for (std::size_t rank = 0; rank < bound.size(); ++rank) EXPECT_LE(result.peak_bytes[rank], bound[rank]) << rank;
 }
 
-// The default set: masks of one evolving pattern and of the one that leaves nothing out, and of the numbers of ranks one
-// alone, one that divides nothing, one on nodes of two, and one that is more than some workloads have heads. The wide set has
-// all patterns, numbers and degrees.
+// The default set: masks of one evolving pattern and of the one that leaves nothing out, and of the numbers of ranks
+// one alone, one that divides nothing, one on nodes of two, and one that is more than some workloads have heads. The
+// wide set has all patterns, numbers and degrees.
 std::vector<ConformanceCase> cases() {
   if (wide_set()) return all_cases();
   std::vector<ConformanceCase> cases = cases_of("sparge");
