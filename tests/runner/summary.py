@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from results import FAILED, PASSED, SKIPPED, Result
 from suites import SLOW_S, line_of, stale
 
+LAST_LINES = 15  # of what a failed test printed
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -63,7 +65,8 @@ def report(total, shares, slow, everything, teller):
     for entry in of[SKIPPED]:
         teller.say(f"skipped: {entry.result.name}: {entry.result.reason}")
     for entry in of[FAILED]:
-        teller.say(f"failed: {entry.result.name}: read {entry.log}")
+        teller.say("".join(f"    {line}\n" for line in entry.result.output.splitlines()[-LAST_LINES:]) +
+                   f"failed: {entry.result.name}: read {entry.log}")
     for fault in total.faults:
         teller.say("failed: " + fault)
     teller.say(f"{teller.minutes():.1f} minutes, {total.build_minutes:.1f} of them for builds")

@@ -15,7 +15,7 @@ import suites
 import summary
 
 PASSED = '<testcase name="a" status="run" time="90"/>'
-FAILED = '<testcase name="b" status="fail" time="1"><failure message=""/></testcase>'
+FAILED = '<testcase name="b" status="fail" time="1"><failure message=""/><system-out>it is 3\n</system-out></testcase>'
 SKIPPED = ('<testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>'
            "<system-out>looked\nskipped: there is no mpirun\n</system-out></testcase>")
 MISSING = '<testcase name="d" status="notrun"><skipped message="Unable to find executable"/></testcase>'
@@ -65,7 +65,7 @@ class Counts(unittest.TestCase):
 class Lines(unittest.TestCase):
     def test_failures_name_their_log_and_skips_their_reason(self):
         lines, _ = report(PASSED, FAILED, SKIPPED)
-        self.assertIn("failed: b: read all.log", lines)
+        self.assertEqual(lines[lines.index("failed: b: read all.log") - 1], "    it is 3")
         self.assertIn("skipped: c: there is no mpirun", lines)
 
     def test_a_share_is_exceeded_by_half(self):
