@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A rank that is killed, or mpirun is, or the launcher, or a run that is stopped: the cause is named, and no process, no
+# A rank that is killed, or (wide) mpirun is, or the launcher, or a run that is stopped: the cause is named, and no process, no
 # shared memory and no session folder is left.
-# labels: mpi
+# labels: mpi wide
+# cost: 20
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi
@@ -59,6 +60,8 @@ rm looks
 expect_exit 0 doctor kept.db
 expect_no_ranks
 rm kept.db
+
+[ -n "${WIDE:-}" ] || exit 0
 
 # mpirun is killed, and one of its ranks is stopped, so that it cannot notice.
 begin
