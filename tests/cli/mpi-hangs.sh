@@ -2,6 +2,7 @@
 # An mpirun that does not end when its ranks have ended: it is killed after a sixth of the patience, 10 s, the result is that
 # of the ranks, and nothing is left.
 # labels: mpi extended
+# cost: 12
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -2,6 +2,7 @@
 # Arguments, values and questions without sense or bound are refused with a number, what is wrong and the nearest name; nothing
 # is computed with them, written or changed.
 # labels: hostile
+# cost: 8
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

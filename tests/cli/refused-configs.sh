@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every mistake in a config or flag is named at once, as it was typed, with its place and the way to write what was meant; with
 # --json as JSON too.
+# cost: 5
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -2,6 +2,7 @@
 # Files that are damaged, foreign, too large or do not fit are refused with a number, their name and the fault, and outputs that
 # cannot be written before anything runs; nothing is overwritten, and nothing half-written is left.
 # labels: hostile
+# cost: 8
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # watch shows what each rank of a running collection does, changes nothing, and ends with the run.
+# cost: 8
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
