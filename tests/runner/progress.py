@@ -4,6 +4,7 @@ On a terminal one line is written again and again. Elsewhere, as in CI, a line c
 minute. Tests that fail are named at once.
 """
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -34,8 +35,9 @@ class Teller:
         """How far things are: replaced by the next on a terminal, elsewhere a line each minute."""
         text = f"{self.minutes():5.1f} min  {text}"
         if self._terminal:
-            self._write("\r" + text[:110].ljust(self._width))
-            self._width = len(text[:110])
+            text = text[:shutil.get_terminal_size().columns - 1]
+            self._write("\r" + text.ljust(self._width))
+            self._width = len(text)
         elif self._clock() - self._told >= TELL_EVERY_S:
             self.say(text)
 
