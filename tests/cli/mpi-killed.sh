@@ -53,7 +53,8 @@ looks = [json.loads(line) for line in open(sys.argv[2])]
 assert looks[0]["progress"]["total"] == 5000 and not looks[0]["failure"], looks[0]
 assert looks[-1]["exit_code"] == 1 and f"process {sys.argv[1]} " in looks[-1]["failure"], looks[-1]
 for look in looks:
-    faults = [finding["message"] for finding in look["findings"] if finding["fault"]]
+    # How the run ended comes first, where watch knows it.
+    faults = [look["failure"]] * bool(look["failure"]) + [f["message"] for f in look["findings"] if f["fault"]]
     assert not faults or f"process {sys.argv[1]} " in faults[0], look
 PYTHON
 rm looks
