@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from results import FAILED, PASSED, SKIPPED, Result
 from suites import SLOW_S, line_of, stale
 
-LAST_LINES = 15  # of what a failed test printed
+LINES, WIDTH = 8, 200  # of what a failed test printed
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,19 @@ def table(entries, shares, everything):
 
 def slow_warnings(entries, tests, slow):
     default = sorted((entry.result for entry in entries if entry.default), key=lambda result: -result.seconds)
-    warnings = [f"{result.name} took {result.seconds:.0f} s; no line of tests/SLOW says what it alone would catch"
-                for result in default if result.seconds > SLOW_S and line_of(result.name, slow) is None]
+    long = [f"{result.name} {result.seconds:.0f} s" for result in default if result.seconds > SLOW_S and line_of(result.name, slow) is None]
+    warnings = ["over 5 s, and no line of tests/SLOW says what it alone would catch: " + ", ".join(long)] if long else []
     ran = {line_of(result.name, slow) for result in default}
     needed = {line_of(result.name, slow) for result in default if result.seconds > SLOW_S / 2}
     warnings += [f"tests/SLOW: {pattern} takes less than {SLOW_S / 2:g} s: its line can go" for pattern in slow if pattern in ran - needed]
     return warnings + [f"tests/SLOW: no test of the default set is named {pattern}" for pattern in stale(tests, slow)]
+
+
+def told(output):
+    """What a failed test says of it: the lines that say FAILED, else its last ones."""
+    lines = output.splitlines()
+    telling = [line for line in lines if "FAILED" in line][:LINES] or lines[-LINES:]
+    return "".join(f"    {line[:WIDTH]}\n" for line in telling)
 
 
 def report(total, shares, slow, everything, teller):
@@ -65,8 +72,7 @@ def report(total, shares, slow, everything, teller):
     for entry in of[SKIPPED]:
         teller.say(f"skipped: {entry.result.name}: {entry.result.reason}")
     for entry in of[FAILED]:
-        teller.say("".join(f"    {line}\n" for line in entry.result.output.splitlines()[-LAST_LINES:]) +
-                   f"failed: {entry.result.name}: read {entry.log}")
+        teller.say(f"{told(entry.result.output)}failed: {entry.result.name}: read {entry.log}")
     for fault in total.faults:
         teller.say("failed: " + fault)
     teller.say(f"{teller.minutes():.1f} minutes, {total.build_minutes:.1f} of them for builds")

@@ -75,7 +75,7 @@ class Lines(unittest.TestCase):
         self.assertFalse(any("share in" in line for line in report(PASSED, PASSED, everything=True)[0]))
 
     def test_a_slow_test_needs_a_line_and_a_line_a_slow_test(self):
-        missing = "warning: a took 90 s; no line of tests/SLOW says what it alone would catch"
+        missing = "warning: over 5 s, and no line of tests/SLOW says what it alone would catch: a 90 s"
         self.assertIn(missing, report(PASSED)[0])
         self.assertNotIn(missing, report(PASSED, slow={"a*": "what"})[0])
         self.assertNotIn(missing, report(PASSED, default=False)[0])
