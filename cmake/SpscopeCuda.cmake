@@ -34,7 +34,7 @@ function(spscope_try_nvcc result)
   set(${result} "${SPSCOPE_NVCC_ERROR}" PARENT_SCOPE)
 endfunction()
 
-set(SPSCOPE_NVCC_FLAGS -std=c++20 -O3 --expt-relaxed-constexpr)
+set(SPSCOPE_NVCC_FLAGS -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr)
 set(SPSCOPE_HAS_CUDA OFF)
 if(NOT SPSCOPE_WITH_CUDA)
   set(SPSCOPE_STATE_CUDA "off: configured with SPSCOPE_WITH_CUDA=${SPSCOPE_WITH_CUDA}")

@@ -198,7 +198,9 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     const std::lock_guard lock(fake().mutex);
     CUctx_st& primary = *fake().contexts[static_cast<std::size_t>(device)];
     if (primary.users == 0) throw Fault{CUDA_ERROR_INVALID_CONTEXT, "a primary context is released too often"};
-    --primary.users;
+    // What a kernel has broken goes with the context; a lost GPU stays lost.
+    int broken = CUDA_ERROR_LAUNCH_FAILED;
+    if (--primary.users == 0) primary.failed.compare_exchange_strong(broken, CUDA_SUCCESS);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -10,9 +11,11 @@
 namespace spscope::fake_cuda {
 namespace {
 
-std::unique_ptr<FakeDriver> make_driver(std::string_view settings) {
+// `contexts`: those of at least so many devices, of which settings may show fewer.
+std::unique_ptr<FakeDriver> make_driver(std::string_view settings, std::size_t contexts = 0) {
   auto driver = std::make_unique<FakeDriver>(read_settings(settings));
-  for (int device = 0; device < driver->settings.devices; ++device) {
+  contexts = std::max(contexts, static_cast<std::size_t>(driver->settings.devices));
+  for (int device = 0; device < static_cast<int>(contexts); ++device) {
     driver->contexts.push_back(std::make_unique<CUctx_st>());
     driver->contexts.back()->driver = driver.get();
     driver->contexts.back()->device = device;
@@ -50,9 +53,12 @@ void start_again(std::string_view settings) {
     int none = CUDA_SUCCESS;
     context->failed.compare_exchange_strong(none, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   }
-  auto after = make_driver(settings);
+  auto after = make_driver(settings, before.contexts.size());
   after->initialised = before.initialised.load();
   after->before = &before;
+  // Who retained a context before releases it after.
+  for (std::size_t i = 0; i < before.contexts.size(); ++i)
+    after->contexts[i]->users = before.contexts[i]->users;
   current_driver() = after.release();
 }
 

@@ -73,7 +73,7 @@ TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
 // Of a head the stretches with the most keys, one head after the other; of the last ones, of all heads, likewise.
 TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
   namespace kc = kernels::cuda;
-  constexpr TestedWorkload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 16, 16}, .block = 8};
+  constexpr TestedWorkload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 32, 24}, .block = 8};
   const Request request = make_request(kLong, *find_pattern("sparge"), 1, Dtype::kFp32);
   const Plan plan = plan_of(request, "single");
   const MemoryLayout layout(plan);
