@@ -13,8 +13,9 @@
 // Pipeline: keys and values are items of one ring of kRing tiles. Before item i is used, its copies have arrived and
 // the block has met once, which also frees the place of item i - 1; the load of item i + kRing - 1 goes there, and then
 // runs beside kRing - 1 products.
-// Registers a thread for D = 128: O 128, S 64, and fragments, of 255. Tests allow 32 bytes of stack: the softmax that
-// overlaps with P V holds scores and weights at once, which is worth a few loads a tile.
+// Registers a thread for D = 128: O 128, S 64, and fragments; more than 255 would spill, which tests forbid. Softmax
+// after the second load, where the compiler mixes it with P V, holds scores and weights at once and spills: 3 to 5 %
+// slower on an H100 (bench/RESULTS.md).
 // Reference and tolerance: kernels/reference.h, tests/unit/kernels_cuda.
 #pragma once
 
@@ -168,6 +169,7 @@ SPSCOPE_DEVICE void attend_mma(const Attend& launch) {
       tiles.load_values();
     warp.score(queries, key_tile);
     if (keys < Shape::kKeys) warp.mask(keys);
+    warp.weigh();
 
     copy_async_wait<Shape::kRing - 2>();
     sync_block();
@@ -176,8 +178,6 @@ SPSCOPE_DEVICE void attend_mma(const Attend& launch) {
       tiles.load_values();
     else
       tiles.load_keys();
-    // After the load, whose branches end the compiler's block: so it mixes the exponentials with the products.
-    warp.weigh();
     warp.add(value_tile);
   }
   // Read again: kept, it would cost registers that the loop needs.

@@ -147,7 +147,6 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
     CUfunc_st& function = function_of(handle);
     int most = 0;
     cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0);
-    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value >= 0 && value <= 100) return;
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > most)
       throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("cuFuncSetAttribute of {}: {}", function.name, value)};
     const std::lock_guard lock(fake().mutex);

@@ -55,6 +55,17 @@ TEST(GpuCopies, AMessageOfHeadsIsOneCopyForEachTensorAndSample) {
   EXPECT_GT(messages, 0);
 }
 
+TEST(GpuLaunches, AProcessLoadsTheKernelsOnceForAllItsRuns) {
+  const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kBf16);
+  const Activations activations = generate_activations(request, 1);
+  const FakeCuda fake;
+  ExecuteOptions options;
+  options.device = "cuda";
+  for (const char* const strategy : {"ulysses", "ring", "ulysses"})
+    execute(plan_of(request, strategy), request, activations, options);
+  EXPECT_EQ(fake.modules(), 1);
+}
+
 TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
   const auto launches_of = [](const char* strategy) {
     const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kFp32);

@@ -23,11 +23,6 @@ CUfunction Module::function(const std::string& name, int shared_bytes) const {
   // Above 48 KiB a kernel must be told.
   check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes),
         fmt::format("cuFuncSetAttribute of {} for {} bytes of shared memory", name, shared_bytes));
-  // As many blocks at once as their shared memory allows: the driver's own guess may leave more to the L1 cache.
-  if (shared_bytes > 0)
-    check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                      CU_SHAREDMEM_CARVEOUT_MAX_SHARED),
-          "cuFuncSetAttribute of " + name);
   return function;
 }
 
