@@ -46,8 +46,8 @@ void compare(AttentionPeer& peer, AttentionBench& bench, int rounds, CheckResult
     }
   }
   for (const Beside& beside : all) {
-    result.figures.push_back({fmt::format("rate over {}'s", beside.peer.name), "", median(beside.ratios), beside.bound,
-                              kOfFlashAttention});
+    result.figures.push_back(
+        {fmt::format("rate over {}'s", beside.peer.name), "", median(beside.ratios), beside.bound, kOfFlashAttention});
     result.figures.push_back({beside.peer.name, "TFLOP/s", bench.tflop_per_s(median(beside.ms))});
   }
   result.figures.push_back({"rate", "TFLOP/s", bench.tflop_per_s(median(ours))});

@@ -20,8 +20,8 @@ class IpcCheck {
   explicit IpcCheck(const CheckContext& context)
       : error_file_(context.out + "/ipc_peer.txt"),
         own_(page_.bytes(), 0),
-        peer_({context.self, "--ipc-peer", std::to_string(getpid()), std::to_string(page_.descriptor())},
-              error_file_) {}
+        peer_({context.self, "--ipc-peer", std::to_string(getpid()), std::to_string(page_.descriptor())}, error_file_) {
+  }
 
   // Microseconds of a round.
   double run(const IpcRun& run, CheckResult& result) {

@@ -108,14 +108,13 @@ void IpcSide::enqueue(int round) {
   const auto row = [&](int at) { return arena_->address() + row_bytes * static_cast<std::size_t>(at); };
   const auto landing = static_cast<std::size_t>(run_.arena_bytes) - row_bytes;
   const auto wait = [&](bool taken, std::uint32_t value) {
-    cuda::check(
-        cuda::driver().cuStreamWaitValue32(stream_.get(), word(other, taken), value, CU_STREAM_WAIT_VALUE_GEQ),
-        "cuStreamWaitValue32");
+    cuda::check(cuda::driver().cuStreamWaitValue32(stream_.get(), word(other, taken), value, CU_STREAM_WAIT_VALUE_GEQ),
+                "cuStreamWaitValue32");
   };
   const auto tell = [&](bool taken) {
-    cuda::check(cuda::driver().cuStreamWriteValue32(stream_.get(), word(side_, taken), number,
-                                                    CU_STREAM_WRITE_VALUE_DEFAULT),
-                "cuStreamWriteValue32");
+    cuda::check(
+        cuda::driver().cuStreamWriteValue32(stream_.get(), word(side_, taken), number, CU_STREAM_WRITE_VALUE_DEFAULT),
+        "cuStreamWriteValue32");
   };
   const auto copy = [&](CUdeviceptr to, CUdeviceptr from) {
     cuda::check(cuda::driver().cuMemcpyAsync(to, from, row_bytes, stream_.get()), "cuMemcpyAsync");
@@ -179,8 +178,8 @@ void IpcSide::close() {
   arena_.reset();
 }
 
-// Lines of the one that began: "arena BYTES ROW ROUNDS", answered with a handle; "open HANDLE"; "exchange"; "die ROUND";
-// "close". The other answers are "done", or what is wrong.
+// Lines of the one that began: "arena BYTES ROW ROUNDS", answered with a handle; "open HANDLE"; "exchange"; "die
+// ROUND"; "close". The other answers are "done", or what is wrong.
 int run_ipc_peer(const std::string& parent, const std::string& descriptor) {
   const SharedPage page(parent, descriptor);
   IpcSide side(page.bytes(), 1);

@@ -31,8 +31,8 @@ class IpcSide {
   std::string make_arena(const IpcRun& run);
   // Throws Error.
   void open_arena(const std::string& handle);
-  // Enqueues rounds up to `end`, in lots, and waits for them. In each, a row is copied into the partner's memory and the
-  // partner's row is kept. What is wrong, such as a word that does not come; "" when nothing is. Throws Error.
+  // Enqueues rounds up to `end`, in lots, and waits for them. In each, a row is copied into the partner's memory and
+  // the partner's row is kept. What is wrong, such as a word that does not come; "" when nothing is. Throws Error.
   // `stop_wanted` ends the wait with its reason, when it has one.
   std::string exchange(int end, const std::function<std::string()>& stop_wanted);
   // What is wrong with the rows that came; "" when nothing is. Throws Error.

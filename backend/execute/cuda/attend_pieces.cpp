@@ -14,8 +14,8 @@ namespace {
 
 namespace kc = kernels::cuda;
 
-// Of a kernel of fewer rows, against the one of most: it reads each tile of keys more often from the second-level cache,
-// which is what it then waits for (docs/gpu-check.md).
+// Of a kernel of fewer rows, against the one of most: it reads each tile of keys more often from the second-level
+// cache, which is what it then waits for (docs/gpu-check.md).
 constexpr double kRateOfFewRows = 0.8;
 
 // Neighbouring stretches of rows of a head that meet the same keys and lie next to each other in memory, as in dense
@@ -208,9 +208,8 @@ Launch make_attend(const Plan& plan, const OpPlan& op, const DeviceSlots& slots,
     return kc::choose_attend(plan.dtype, head_dim, rows, gpu.compute_capability());
   };
   const kc::AttendChoice few = choose(1), most = choose(std::numeric_limits<std::int32_t>::max());
-  const bool takes_few =
-      static_cast<double>(executed_pairs(*op.tiles, few.rows_per_block)) <
-      kRateOfFewRows * static_cast<double>(executed_pairs(*op.tiles, most.rows_per_block));
+  const bool takes_few = static_cast<double>(executed_pairs(*op.tiles, few.rows_per_block)) <
+                         kRateOfFewRows * static_cast<double>(executed_pairs(*op.tiles, most.rows_per_block));
   const kc::AttendChoice& choice = takes_few ? few : most;
   const Pieces pieces(plan, op, slots, choice.rows_per_block, kTailOfSm * gpu.num_sms);
   const auto count = static_cast<std::int32_t>(pieces.rows.size());
