@@ -211,7 +211,7 @@ int run_ipc_peer(const std::string& parent, const std::string& descriptor) {
     } catch (const std::exception& error) {
       answer = error.what();
     }
-    std::cout << answer << std::endl;
+    std::cout << answer << '\n' << std::flush;
   }
   return 0;
 }

@@ -10,7 +10,7 @@
 
 namespace spscope::cuda {
 
-Gpu::Gpu(int device)
+Gpu::Gpu(Key, int device)
     : context_(device),
       facts_(gpus()[static_cast<std::size_t>(device)]),
       module_(context_, kernels::cuda::kernel_image()),
@@ -20,10 +20,10 @@ Gpu::Gpu(int device)
 
 Gpu& Gpu::of(int device) {
   // Never destroyed: the driver may be gone by the time that static objects are.
-  static auto& all = *new std::map<int, std::unique_ptr<Gpu>>();
-  std::unique_ptr<Gpu>& gpu = all[device];
+  static auto* const all = std::make_unique<std::map<int, std::unique_ptr<Gpu>>>().release();
+  std::unique_ptr<Gpu>& gpu = (*all)[device];
   if (gpu != nullptr && gpu->has_failed()) gpu.reset();
-  if (gpu == nullptr) gpu.reset(new Gpu(device));
+  if (gpu == nullptr) gpu = std::make_unique<Gpu>(Key(), device);
   return *gpu;
 }
 

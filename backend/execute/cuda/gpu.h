@@ -17,10 +17,16 @@
 namespace spscope::cuda {
 
 class Gpu {
+  class Key {
+    friend class Gpu;
+    Key() = default;
+  };
+
  public:
   // The device's own, made at the first call, and again where its context has failed: nothing may use that one any
   // more. Not thread-safe. Throws Error.
   static Gpu& of(int device);
+  Gpu(Key, int device);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
@@ -40,7 +46,6 @@ class Gpu {
   std::int64_t host_ns(const Event& event) const;
 
  private:
-  explicit Gpu(int device);  // throws Error
   bool has_failed() const;
 
   CudaContext context_;
