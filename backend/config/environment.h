@@ -37,6 +37,7 @@ bool has_program(const std::string& name);
 int pretended_ranks_per_node();
 
 // $SPSCOPE_PATIENCE_S (tests), else 60: seconds without any progress after which a run counts as hung and is stopped.
+// An mpirun that outlives its ranks is killed after a sixth.
 double patience_seconds();
 
 // CUDA_LAUNCH_BLOCKING: each launch on a GPU waits for its end.

@@ -66,7 +66,10 @@ RunEnd launch_ranks(const RunSetup& setup, const std::vector<std::string>& argum
   launch.ranks = setup.job.run_ranks();
   launch.root = geteuid() == 0;
   launch.others_work = [&] { return !output.places_elsewhere().empty(); };
-  RankWatch watch(output.note(), patience_seconds(), [&](const std::string& text) { listener.warn(text); });
+  const double patience = patience_seconds();
+  launch.alone_seconds = patience / 6;
+  launch.others_seconds = patience * 2;
+  RankWatch watch(output.note(), patience, [&](const std::string& text) { listener.warn(text); });
 
   LaunchEnd ended = run_mpirun(launch, stop, [&] { return look_at_ranks(watch, page, draws, listener); });
 

@@ -16,7 +16,7 @@ struct MpiLaunch {
   // Whether ranks of other hosts may be at work still, of which nothing is seen here. Empty: there are none.
   std::function<bool()> others_work;
   // For mpirun to end when all ranks of this host have, and while others may work.
-  double alone_seconds = 10, others_seconds = 120;
+  double alone_seconds = 0, others_seconds = 0;
 };
 
 // Throws Error(kLaunch) when a program that starts the ranks is not there.

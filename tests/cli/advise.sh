@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The answer in one command: the strategy by name, how sure, and two commands that work as they are printed.
+# cost: 8
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # calibrate writes a profile that a projection uses, and does not replace one without --force or another file at all.
+# cost: 6
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

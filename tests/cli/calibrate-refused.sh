@@ -2,6 +2,8 @@
 # Where times of exchanges do not follow from their bytes, calibrate says what it could not measure, shows no number for
 # it, writes no profile, and fails; what it measured is still shown. The clock stands still between its ticks here, so
 # that all exchanges seem to take no time.
+# labels: extended
+# cost: 15
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

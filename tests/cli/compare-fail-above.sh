@@ -53,5 +53,5 @@ expect_refused 'SPS-180' 'simulate and project' -- \
 expect_exit 0 run "${small[@]}" --set cluster.ranks=$(($(nproc) + 2)) --set run.warmup=0 -s ring -o over.db
 expect_refused 'SPS-180' 'oversubscribed' -- compare over.db over.db --fail-above 5%
 expect_refused 'SPS-180' -- compare before.db other.db --fail-above 1%
-expect_refused '--fail-above' -- compare before.db after.db --fail-above lots
+for wrong in lots 5 -1% 5%% nan%; do expect_refused 'not a percentage' -- compare before.db after.db "--fail-above=$wrong"; done
 expect_refused '--fail-above' -- compare before.db --fail-above 5%

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The clock of the day steps an hour back, or forward, in the middle of a run: recorded times are of a clock that no step
 # moves, so events stay in order, no time is longer than the run itself took, and nothing is lost.
+# labels: extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

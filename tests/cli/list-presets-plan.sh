@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Every model preset is planned at full size on eight ranks of a cluster preset, or refused with a reason.
+# labels: extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

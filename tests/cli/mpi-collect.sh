@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Collectors of ranks that are processes: the work of all is in one file, with the ranks and ops that asked for it, and what
 # the collectors of each took is stored and said.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Ranks that are processes give the same bits and bytes as ranks that are threads: over a third of the conformance set on
-# two processes of one node, and over parts of it for other numbers and for nodes that share no memory.
-# labels: mpi
+# Ranks that are processes give the same bits and bytes as ranks that are threads: over parts of the conformance set, on two
+# processes of one node and on three that share no memory; wide on other numbers and nodes, too.
+# labels: mpi wide
+# cost: 60
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi
@@ -14,6 +15,12 @@ compare() {
   grep -E '^[0-9]+ plans on' "$out"
 }
 
+if [ -z "${WIDE:-}" ]; then
+  compare 2 --every 20
+  compare 3 --every 60 --ranks-per-node 1
+  expect_no_ranks
+  exit 0
+fi
 compare 1 --every 20
 compare 2 --every 3
 compare 3 --every 7

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Ranks on GPUs in processes of their own, on the fake CUDA driver: they map each other's memory, and results, bytes and
 # memory are as planned. A kernel of one rank that fails or hangs, and a rank that is killed, are named with rank and op.
-# labels: mpi
+# labels: mpi extended
+# cost: 30
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Guidance passes at once on processes: their outputs and the guided prediction are those of thread ranks.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# An mpirun that does not end when its ranks have ended: it is killed after 10 s, the result is that of the ranks, and
-# nothing is left.
-# labels: mpi
+# An mpirun that does not end when its ranks have ended: it is killed after a sixth of the patience, 10 s, the result is that
+# of the ranks, and nothing is left.
+# labels: mpi extended
+# cost: 12
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi
 
+export SPSCOPE_PATIENCE_S=12
 # One that hangs at its end, deaf to SIGTERM, with a child of its own.
 mkdir ../programs
 real=$(command -v mpirun)

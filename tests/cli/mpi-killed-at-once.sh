@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The launcher, mpirun and all ranks are killed at once: a later run removes the shared memory that they left. It removes
 # nothing of a run that goes on, of another user, or of another kind.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

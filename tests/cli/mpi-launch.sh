@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What can go wrong with mpirun itself: it is not there, it ends in a way of its own, and nobody can ask how it ended.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

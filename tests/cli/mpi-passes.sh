@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # No note of a pass is taken for one of the next pass: no transfer begins before its last partner has entered it, in
 # thousands of passes of ranks on two pretended nodes, which tell each other about their ops in messages.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Ranks that are processes: a strategy whose plan breaks a rule in the second denoise step is refused in all of them, and
 # the other strategy runs to its end.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Too little room in /dev/shm is an error with path and bytes, not a death by signal.
-# labels: mpi
+# labels: mpi extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A rank's process that is stopped (SIGSTOP): the run says so at once and how to go on; goes on with it; and when it stays
 # stopped, ends, names it with its op and sequence number, and keeps what was recorded.
-# labels: mpi
+# labels: mpi extended
+# cost: 30
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 need_mpi

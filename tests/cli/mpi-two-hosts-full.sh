@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Disks of one of two hosts that are too small: the message names host, path and bytes, and nothing that was kept is lost.
-# labels: mpi
+# labels: mpi extended
+# cost: 20
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 # shellcheck source-path=SCRIPTDIR source=two-hosts.inc

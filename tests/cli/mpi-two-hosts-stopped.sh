@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A run over two hosts that is stopped or killed: what its ranks did on both is kept or can be recovered.
-# labels: mpi
+# labels: mpi extended
+# cost: 15
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 # shellcheck source-path=SCRIPTDIR source=two-hosts.inc

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Ranks on two hosts give what thread ranks give, and the kept file has the events of all of them on one clock.
-# labels: mpi
+# labels: mpi wide
+# cost: 20
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 # shellcheck source-path=SCRIPTDIR source=two-hosts.inc
@@ -60,6 +61,8 @@ expect_out '1,2'
 expect_exit 0 sql kept.db 'SELECT min(begin_ns) >= 0 AS after, max(end_ns) < 100000000000 AS soon FROM event' --csv
 expect_out '1,1'
 rm kept.db
+
+[ -n "${WIDE:-}" ] || exit 0
 
 # The same when spscope starts mpirun itself, which is told of the hosts as a site would.
 lines "$temporary/hosts" "10.255.77.1 slots=2" "10.255.77.2 slots=2"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # One Wan2.1-14B layer is planned and verified on 1,024 ranks of 128 nodes, Ulysses inside the nodes, rings across them.
+# labels: extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every preset of the desktop app is legal: at least two strategies of each can run, and the command in its comment asks for
 # a config that is accepted.
+# labels: extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every name in a store is an attack: on its page they are text, none runs, and the browser has nothing to say, in light,
 # in dark and on paper; no cell of its tables is a formula.
-# labels: hostile
+# labels: hostile extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

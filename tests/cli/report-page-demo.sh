@@ -2,6 +2,7 @@
 # The page of the demo in a browser that is watched from outside: light, dark and on paper, in narrow and wide windows, it
 # asks for nothing, says nothing and is no wider than its window; its figures are those of compare; a pointer and keys do
 # what they promise; without scripts it shows all.
+# labels: extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 command -v chromium >/dev/null || skip "chromium is not there"

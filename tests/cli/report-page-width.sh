@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # A report is readable in a narrow and in a wide window: a browser lays it out, and nothing is cut, beyond the window or
 # over something else.
+# labels: extended
+# cost: 30
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 command -v chromium >/dev/null || skip "chromium is not there"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Outside the program: the outputs of every strategy of the photo sample are attention.
+# labels: extended
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

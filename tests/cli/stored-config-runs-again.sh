@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # The config that a file holds can be run as it is, for every sample, in every mode, and gives the same plan and figures.
+# labels: extended
+# cost: 30
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 

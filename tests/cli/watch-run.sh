@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # watch shows what each rank of a running collection does, changes nothing, and ends with the run.
+# cost: 8
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
@@ -58,7 +59,7 @@ expect_exit 2 watch missing.db
 expect_err 'SPS-150' 'missing.db'
 
 # With a run that ends well, watch does.
-"$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=1500 --headless -o well.db >result 2>progress &
+"$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=800 --headless -o well.db >result 2>progress &
 pid=$!
 wait_for_done 20 progress
 expect_exit 0 watch well.db

@@ -1,10 +1,13 @@
 #include "tests/conformance/settings.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tests/conformance/workloads.h"
 
 namespace spscope {
+
+bool wide_set() { return std::getenv("SPSCOPE_WIDE") != nullptr; }
 
 std::vector<ConformanceCase> all_cases() {
   std::vector<ConformanceCase> cases;

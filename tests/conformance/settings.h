@@ -10,6 +10,9 @@
 
 namespace spscope {
 
+// Whether the wide set is asked for (SPSCOPE_WIDE in the environment), else the default one.
+bool wide_set();
+
 struct ConformanceCase {
   std::size_t workload, pattern;  // of workloads() and patterns()
 };

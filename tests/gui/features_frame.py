@@ -211,8 +211,7 @@ def scale_rebakes(world):
     after = title()["rect"]
     ratio = (after[3] - after[1]) / (before[3] - before[1])
     assert 1.05 < ratio < 1.16, ratio
-    for _ in range(14):
-        window.press("Ctrl+Plus")
+    window.press(*["Ctrl+Plus"] * 14)
     assert abs(window.state["scale"] - 3) < 0.01, window.state["scale"]
     window.press(*["Ctrl+Minus"] * 25)
     assert abs(window.state["scale"] - 0.5) < 0.01, window.state["scale"]

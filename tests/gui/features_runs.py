@@ -80,8 +80,12 @@ def run_running(world):
                         "what rank 0 does")
         window.click("shown/stop", rest=False)
         ended(window, number, "stopped")
-        # Two processes of MPI.
-        window.click("set up", rest=False)
+
+
+def run_of_processes(world):
+    """The same of two ranks that mpirun starts."""
+    with place_of(world, "run of processes") as place:
+        window = place.window()
         take(window, "one")
         type_into(window, "form/search", "run.backend")
         type_into(window, "run.backend/value", "mpi")
@@ -89,11 +93,11 @@ def run_running(world):
         window.wait_for(lambda s: s["view"]["planned"] or s["view"]["problems"], "the plan over MPI")
         if window.view["problems"]:
             assert "MPI" in window.view["problems"][0]["message"], window.view["problems"]
-            return f"threads pass; {window.view['problems'][0]['message']}"
+            return window.view["problems"][0]["message"]
         type_into(window, "actions/output", "mpi.db")
         window.wait_for(lambda s: s["view"]["planned"], "the plan over MPI")
         window.click("actions/start", rest=False)
-        number = window.wait_for(lambda s: len(s["view"]["queue"]) == 2 and s["view"]["queue"][1]["number"], "the run over MPI")
+        number = window.wait_for(lambda s: s["view"]["queue"] and s["view"]["queue"][0]["number"], "the run over MPI")
         _follows(window, number)
         _within_a_second(world, window, place.output("mpi.db"))
         window.click("shown/stop", rest=False)

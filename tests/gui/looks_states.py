@@ -39,15 +39,24 @@ def _made(world, name, make):
     return path
 
 
+def _long_names(world):
+    return world.changed_copy("r" * 200 + ".db",
+                              "update strategy set label = substr(label || ' ' || replace(hex(zeroblob(150)), '00', 'Wg'), 1, 300)")
+
+
+def few_states(world):
+    """Of the default set: the states whose places differ most, in few combinations."""
+    return {"demo": ([world.demo], FEW), "long names": ([_long_names(world)], SMALL)}
+
+
 def stored_states(world):
     """The arguments and the combinations of each state; arguments that begin with -- are options."""
-    long_name = world.changed_copy("r" * 200 + ".db",
-                                   "update strategy set label = substr(label || ' ' || replace(hex(zeroblob(150)), '00', 'Wg'), 1, 300)")
+    long_name = _long_names(world)
     other = _made(world, "foreign.db", foreign)
     many = world.run("many.db", MANY)
     partly = world.changed_copy("partly.db", "update workload set denoise_steps = denoise_steps + 2", "update run set timing = 1",
                                 "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
-    return {"demo": ([world.demo], HALF), "no file": ([], FEW), "long names": ([long_name], HALF),
+    return {"demo": ([world.demo], HALF), "no file": ([], FEW), "long names": ([long_name], FEW),
             "failed": ([_made(world, "broken.db", no_store)], SMALL), "foreign": ([other], SMALL), "missing file": ([world.folder / "nowhere.db"], SMALL),
             "truncated": ([_made(world, "truncated.db", truncated)], TIGHTEST), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
             "lost thumbnails": ([world.changed_copy("thumbnails.db", "delete from mask_thumbnail")], TIGHTEST),

@@ -2,7 +2,8 @@
 test that proves it by real input, or with the reason why it is still open. Fails when a row has no test or a test no row.
 Open rows and tests that say why they cannot run are reported as skipped, with the reason.
 
-Usage: test_features.py FOLDER_OF_PROGRAMS [--part N/OF] [--only NAME] [--manager openbox]
+Usage: test_features.py FOLDER_OF_PROGRAMS [--state STATE] [--part N/OF] [--only NAME] [--manager openbox]
+STATE is `done` for the default set, `wide` for the rest; without it, both.
 """
 import argparse
 import importlib
@@ -15,6 +16,7 @@ from pathlib import Path
 from window import SKIPPED, missing
 from world import World, commands
 
+STATES = ("done", "wide")
 HERE = Path(__file__).resolve().parent
 MODULES = ("features_frame", "features_pointer", "features_views", "features_timeline", "features_bands", "features_heads",
            "features_stored", "features_verdicts", "features_states", "features_large", "features_exports", "features_run", "features_runs",
@@ -22,14 +24,14 @@ MODULES = ("features_frame", "features_pointer", "features_views", "features_tim
 
 
 def read_rows(text):
-    """(section, feature, test, reason it is open) of each row."""
+    """(section, feature, test, state) of each row."""
     rows = []
     for line in text.splitlines():
         if line.strip() and not line.startswith("#"):
             section, feature, test, state = (part.strip() for part in line.split("|"))
-            if state != "done" and not state.startswith("open: "):
-                raise SystemExit(f"features.txt: neither done nor open with a reason: {line}")
-            rows.append((section, feature, test, state.removeprefix("open: ") if state != "done" else None))
+            if state not in STATES and not state.startswith("open: "):
+                raise SystemExit(f"features.txt: neither done nor wide nor open with a reason: {line}")
+            rows.append((section, feature, test, state))
     return rows
 
 
@@ -49,7 +51,7 @@ def all_tests():
 def check_table(rows, tests):
     """Faults of the table itself."""
     faults = []
-    named = [test for _, _, test, reason in rows if reason is None]
+    named = [test for _, _, test, state in rows if state in STATES]
     built = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
     faults += [f"features.txt: no test is named {test}" for test in named if test not in tests and not (test.endswith(".py") and f" {test})" in built)]
     faults += [f"{test} has no row in features.txt" for test in tests if test not in {row[2] for row in rows}]
@@ -60,6 +62,7 @@ def check_table(rows, tests):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries")
+    parser.add_argument("--state", choices=STATES)
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--only", default="")
     parser.add_argument("--manager")
@@ -70,9 +73,9 @@ def main():
     rows, tests = read_rows((HERE / "features.txt").read_text(encoding="utf-8")), all_tests()
     faults = check_table(rows, tests)
     part, of = map(int, options.part.split("/"))
-    names = list(dict.fromkeys(row[2] for row in rows if row[3] is None and row[2] in tests))
+    names = list(dict.fromkeys(row[2] for row in rows if row[3] in ([options.state] if options.state else STATES) and row[2] in tests))
     names = [n for i, n in enumerate(names) if i * of // len(names) == part - 1 and any(o in n for o in options.only.split(","))]
-    done, skipped = 0, [f"{row[0]}: {row[1]}: {row[3]}" for row in rows if row[3]] if part == 1 else []
+    done, skipped = 0, [f"{row[0]}: {row[1]}: {row[3].removeprefix('open: ')}" for row in rows if row[3] not in STATES] if part == 1 else []
     with World(options.binaries, manager=options.manager) as world:
         for name in names:
             begin = time.monotonic()

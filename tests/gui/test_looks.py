@@ -1,9 +1,10 @@
 """The looks of every view and state in dark and light, in three sizes and at three scales, from the dump of frames that
 are made without a display; and of popups, dialogs, a question under way and a run that goes on from a real window. Each
 violation is printed with where it was found. The demo is looked at in half of these combinations (each size at each scale),
-states that differ from it in few widgets in few, with --whole all in all.
+states that differ from it in few widgets in few. --few is the demo and long names in few, without windows; --whole is all
+in all.
 
-Usage: test_looks.py FOLDER_OF_PROGRAMS [--only STATE] [--whole]
+Usage: test_looks.py FOLDER_OF_PROGRAMS [--only STATE] [--few | --whole]
 """
 import argparse
 import collections
@@ -13,7 +14,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from looks import violations
-from looks_states import MATRIX, stored_states
+from looks_states import MATRIX, few_states, stored_states
 from looks_window import in_windows
 from window import SKIPPED, missing
 from world import World, views
@@ -31,9 +32,9 @@ def dump(world, view, arguments, theme, size, scale):
     return json.loads(done.stdout) if done.returncode == 0 and not done.stderr else f"ended with {done.returncode}: {done.stderr.strip()}"
 
 
-def headless(world, only, whole, found):
+def headless(world, only, few, whole, found):
     jobs = []
-    for state, (arguments, combinations) in stored_states(world).items():
+    for state, (arguments, combinations) in (few_states if few else stored_states)(world).items():
         if only in state:
             only_timeline = state.startswith(("whole file", "observed")) or state == "what if"
             # Of so many ranks these two take half a minute.
@@ -69,6 +70,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries")
     parser.add_argument("--only", default="")
+    parser.add_argument("--few", action="store_true")
     parser.add_argument("--whole", action="store_true")
     options = parser.parse_args()
     if reason := missing():
@@ -76,8 +78,8 @@ def main():
         return SKIPPED
     found = []
     with World(options.binaries, screen=(3840, 2160)) as world:
-        frames = headless(world, options.only, options.whole, found)
-        frames += in_windows(world, options.whole, found) if options.only in "window" else 0
+        frames = headless(world, options.only, options.few, options.whole, found)
+        frames += in_windows(world, options.whole, found) if options.only in "window" and not options.few else 0
     report(found)
     print(f"{frames} frames, {len(found)} violations")
     return 1 if found else 0

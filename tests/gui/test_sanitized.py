@@ -17,7 +17,7 @@ from window import SKIPPED, missing
 HERE = Path(__file__).resolve().parent
 SHORT = ["loading_cancel", "sql_cancels", "timeline_find_field", "start_runs_going_on", "start_recover"]
 LONG = SHORT + ["timeline_", "file_changes_are_told", "rank_dims_others", "measure_snaps", "passes_that_overlap", "strategies_stand_along_the_file", "loading_state",
-                "overview_progress", "heads_one_large", "heads_slide_over_steps", "run_strategies", "run_queue", "run_running", "run_stop",
+                "overview_progress", "heads_one_large", "heads_slide_over_steps", "run_strategies", "run_queue", "run_running", "run_of_processes", "run_stop",
                 "run_closing", "run_recover", "report_exports_rest", "million_events_cost_little"]
 PATIENCE = "6"  # how much longer than usual a step may take
 

@@ -10,7 +10,6 @@ No process is left, and what was read by `recover` is as it was.
 
 Usage: kill_run_test.py WORKER SPSCOPE SCENARIO [--moments N] [--seed S]
   mpi-rank      one of three ranks of `run --launcher mpi` is killed
-  mpi-ranks     all of them are, at once
   mpi-launcher  the process that started mpirun is
   mpi-mpirun    mpirun is
   threads       `run` is, whose ranks are threads
@@ -241,10 +240,6 @@ class Test:
         for _ in self.mpi(moments, lambda self: [self.random.choice(list(self.watched.values()))], early=False):
             self.judge_kept()
 
-    def mpi_ranks(self, moments):
-        for _ in self.mpi(moments, lambda self: self.watched.values(), early=False):
-            self.judge_kept()
-
     def mpi_launcher(self, moments):
         for _ in self.mpi(moments, lambda self: [self.run], early=True):
             self.judge_recovered()
@@ -313,7 +308,7 @@ class Test:
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
-SCENARIOS = {"mpi-rank": Test.mpi_rank, "mpi-ranks": Test.mpi_ranks, "mpi-launcher": Test.mpi_launcher,
+SCENARIOS = {"mpi-rank": Test.mpi_rank, "mpi-launcher": Test.mpi_launcher,
              "mpi-mpirun": Test.mpi_mpirun, "threads": Test.threads, "recover": Test.recover}
 
 

@@ -10,7 +10,6 @@ commit made safe. Afterwards:
 
 Usage: kill_test.py WORKER SCENARIO [--moments N] [--seed S]
   one-rank    one of three ranks is killed, the others end
-  all-ranks   all are killed at once
   launcher    the process that writes the head shard is killed; the ranks end
   merge       a merge is killed and made again
   checkpoint  a rank that plays its log back after every commit is killed
@@ -174,16 +173,6 @@ class Test:
             self.merge()
             self.judge()
 
-    def all_ranks(self, moments):
-        for _ in range(moments):
-            self.collect()
-            self.watch(self.random.uniform(0, 0.4))
-            for process in self.ranks:
-                process.kill()
-            self.end()
-            self.merge()
-            self.judge()
-
     def launcher(self, moments):
         for _ in range(moments):
             self.collect()
@@ -252,8 +241,7 @@ class Test:
             self.killed_merges(within, 2)
 
 
-SCENARIOS = {"one-rank": Test.one_rank, "all-ranks": Test.all_ranks, "launcher": Test.launcher,
-             "merge": Test.merge_killed, "checkpoint": Test.checkpoint, "trace": Test.trace, "recover": Test.recover}
+SCENARIOS = {"one-rank": Test.one_rank, "launcher": Test.launcher, "merge": Test.merge_killed, "checkpoint": Test.checkpoint, "trace": Test.trace, "recover": Test.recover}
 
 
 def main():

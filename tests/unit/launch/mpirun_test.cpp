@@ -37,6 +37,7 @@ TEST(MpiLaunch, KillsAnMpirunThatOutlivesItsRanksUnlessOthersWork) {
   const FakeMpirun mpirun("PMIX_NAMESPACE=7 sleep 0.3\nsleep 4\nexit 3\n");
   MpiLaunch job;
   job.alone_seconds = 0.5;
+  job.others_seconds = 120;
   EXPECT_TRUE(launch(job).mpirun_hung);
   job.others_work = [] { return false; };
   EXPECT_TRUE(launch(job).mpirun_hung);

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Every list has rows with what they say of each.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+part everything
+# Every list prints rows, and as JSON says name and summary of each; parameters have type, default, unit and help.
+for what in strategies patterns models clusters formats collectors commands keys; do
+  expect_exit 0 list $what
+  [ "$(wc -l <"$out")" -ge 2 ] || fail "list $what is short"
+  expect_width 120
+  expect_exit 0 list $what --json
+  expect_json 'd["schema_version"] == 1' "len(d['$what']) >= 2" \
+    "all(r['name'] for r in d['$what'])" "len({r['name'] for r in d['$what']}) == len(d['$what'])"
+done
+expect_exit 0 list strategies --json
+expect_json '{"single", "ulysses", "ring", "usp"} <= {r["name"] for r in d["strategies"]}' \
+  'all({"name", "type", "default", "unit", "help"} <= set(p) for r in d["strategies"] for p in r["parameters"])'
+expect_exit 0 list keys --json
+expect_json 'any(r["name"] == "mask.density" and r["range"] == [0, 1] for r in d["keys"])' \
+  'any(r["name"] == "run.mode" and "simulate" in r["choices"] for r in d["keys"])'
+expect_refused 'did you mean "models"?' -- list modles
+expect_exit 0 list formats
+expect_out 'files that masks are read from' 'formats that a stored run is written in'
+# On a narrow terminal lists and help are set narrower.
+for of in 'list keys' 'list patterns' 'run --help'; do
+  # shellcheck disable=SC2086  # words
+  python3 -B "$scripts/on_terminal.py" 80 "$SPSCOPE" $of >"$out"
+  expect_width 80
+done
+
+part keys
+# list shows every key with its default and what it may be, parameters by the key that sets them.
+expect_exit 0 list keys
+expect_out 'default 0.4, (0, 1]' 'default "execute", one of execute, project, simulate' 'mask.sparge.cdf' 'default 64, [1, 384] tokens'
+expect_exit 0 list patterns
+expect_out 'mask.sparge.cdf = 0.9'
+expect_exit 0 list clusters
+expect_out 'one node only'
+expect_exit 0 list keys --json
+expect_json 'any(r["name"] == "strategy.usp.ulysses" for r in d["keys"])'

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Masks are generated, written, imported and read again.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+part generate
+# A generated mask is the same every time, other with another seed, layer or step, and reads back as it was written.
+request=(mask generate paro --grid "2,6,7" --heads 3 --block 8 --density 0.4)
+expect_exit 0 "${request[@]}" -o mask.npy --json
+cp "$out" made
+expect_files mask.npy mask.block_starts.npy made
+expect_exit 0 mask info mask.npy --json
+cmp "$out" made || fail "the mask does not read back as it was"
+expect_exit 0 "${request[@]}" --json
+cmp "$out" made || fail "the same request made another mask"
+for other in '--seed 2' '--layer 1' '--step 30'; do
+  # shellcheck disable=SC2086  # a flag and its value
+  expect_exit 0 "${request[@]}" $other --json
+  ! cmp -s "$out" made || fail "$other made the same mask"
+done
+expect_exit 2 "${request[@]}" -o mask.npy --seed 2
+expect_err 'SPS-153' '--force'
+expect_exit 0 mask info mask.npy --json
+cmp "$out" made || fail "the refused mask was written"
+expect_exit 0 "${request[@]}" -o mask.npy --force
+expect_refused '.npy' -- mask generate dense -o mask.txt
+expect_exit 0 mask info mask.npy
+expect_out '3 heads, 84 tokens in 11 blocks of 8 tokens, the last of 4'
+
+part good-files
+# The same mask is read from .npy, .npz and .safetensors.
+python3 -B "$scripts/bad_arrays.py" .
+for file in good.npy good.npz good.safetensors; do
+  expect_exit 0 mask info "$file" --json
+  grep -v '"hash"' "$out" >"$file.json"
+  expect_json 'd["heads"] == 2 and d["blocks"] == 4 and d["active_tiles"] == 20 and d["density"] == 20 / 32'
+done
+cmp good.npy.json good.npz.json && cmp good.npy.json good.safetensors.json
+
+part import
+# An imported mask keeps its bits; without cuts of its own it is cut as --tokens and --block say.
+python3 -B "$scripts/bad_arrays.py" .
+mkdir target
+expect_exit 0 mask import good.npz --tokens 50 --block 16 -o target/mask.npy
+expect_out '2 heads, 50 tokens in 4 blocks of 16 tokens, the last of 2'
+tail -c 32 good.npy | cmp - <(tail -c 32 target/mask.npy) || fail "the bits changed"
+expect_exit 0 mask info target/mask.npy
+expect_out '50 tokens'
+expect_refused 'SPS-043' '--tokens and --block' -- mask info good.npy --tokens 33 --block 16
+expect_refused 'SPS-153' '--force' -- mask import good.npz --tokens 50 --block 16 -o target/mask.npy
+expect_exit 0 mask import good.npz --tokens 50 --block 16 -o target/mask.npy --force
+expect_exit 0 mask info good.npy
+expect_err '64 tokens' '--block'
+expect_exit 0 mask info target/mask.npy
+expect_not_err '--block'
+
+part empty
+# Masks without an active block are named, and nothing is fastest on them; a line of many heads stays a line.
+python3 -B - <<'EOF'
+header = "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 8, 8), }"
+header += " " * (-(len(header) + 11) % 64) + "\n"
+open("empty.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(3 * 64))
+EOF
+for mode in simulate execute; do
+  expect_exit 0 run "${small[@]}" --set mask.file=empty.npy --set run.mode=$mode --set cluster.ranks=2 -s ulysses -s ring
+  expect_out 'no active block' 'No winner is named'
+  expect_not_out 'is fastest'
+done
+
+expect_exit 0 mask generate sparge --grid 1,8,8 --heads 20000
+[ "$(wc -L <"$out")" -le 200 ] || fail "a line of $(wc -L <"$out") characters"
+expect_out '(209 heads a character)'
+
+part cuts-of-folder
+# Masks of one folder have cuts of their own: writing one changes no other, and a file of cuts that does not fit is named.
+python3 -B "$scripts/bad_arrays.py" .
+expect_exit 0 mask info good.npy --block 16 --json
+cp "$out" before
+expect_exit 0 mask generate dense --grid 1,8,8 --block 16 -o first.npy
+expect_exit 0 mask generate dense --grid 1,8,8 --block 32 -o second.npy
+for name in first second; do [ -e $name.block_starts.npy ] || fail "the cuts of $name are not beside it"; done
+[ ! -e block_starts.npy ] || fail "the cuts of the whole folder were written"
+expect_exit 0 mask info first.npy
+expect_out 'in 4 blocks of 16 tokens'
+expect_exit 0 mask info second.npy
+expect_out 'in 2 blocks of 32 tokens'
+expect_exit 0 mask info good.npy --block 16 --json
+cmp "$out" before || fail "another mask of the folder is read in another way"
+fitting=(--set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 --set cluster.ranks=2)
+expect_exit 0 run "${fitting[@]}" --set mask.file=good.npy -s ring
+
+# Folders are made.
+expect_exit 0 mask generate dense --grid 1,8,8 --block 16 -o new/er/mask.npy
+expect_exit 0 mask info new/er/mask.npy
+
+# Cuts of another sequence beside mask.npy, as a dump may leave them.
+cp good.npy mask.npy
+expect_exit 0 mask generate dense --grid 1,8,7 --block 16 -o other.npy
+cp other.block_starts.npy block_starts.npy
+expect_refused 'SPS-043' 'mask.file' '"block_starts.npy"' '56 tokens' '64' -- run "${fitting[@]}" --set mask.file=mask.npy
+expect_refused 'SPS-043' '"block_starts.npy"' '--tokens' -- mask info mask.npy --tokens 64

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# plan as a table, a list of ops, a graph and JSON; its bytes are those of the closed forms.
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+part default
+# plan without a config says of each strategy what it would send and compute, runs nothing, and leaves no file.
+expect_exit 0 plan
+expect_out '  spscope run --set run.mode=simulate'
+expect_out 'ulysses u4' 'ring r4' 'usp u2 r2' 'sent/rank' 'memory/rank'
+expect_exit 0 plan --json
+expect_json \
+  'all(x["makespan_ns"] is None and x["verify"] == "skipped" and x["provenance"] is None for x in s.values())' \
+  'all(len(x["bytes_sent"]) == len(x["memory_peak_bytes"]) == 4 for x in s.values() if x["legal"])' \
+  'all(x["imbalance_ratio"] >= 1 and x["planning_ns"] > 0 for x in s.values() if x["legal"])' \
+  'sum(x["legal"] for x in s.values()) >= 7 and all(x["pick"] for x in s.values())'
+expect_no_files
+
+part ops
+# plan --ops prints each op of each plan on a line of its own, the same bytes every time, and dependencies lead back.
+expect_exit 0 plan "$samples/photo.toml" --ops
+cp "$out" first
+expect_exit 0 plan "$samples/photo.toml" --ops
+cmp "$out" first || fail "two plans of one config differ"
+expect_out '# ulysses: ' '# ring: ' '# usp: ' 'attend step 0' 'exchange'
+python3 -B "$scripts/check_plan_text.py" ops first || fail "not a list of ops"
+
+# As JSON: the same ops, and the makespan that a simulated run reports.
+expect_exit 0 run "$samples/photo.toml" --set run.mode=simulate --set run.repeats=1 -s ring --json
+cp "$out" simulated
+expect_exit 0 plan "$samples/photo.toml" -s ring --ops --json
+expect_json 'd["plans"][0]["strategy"] == "ring"' 'd["cluster"]["node_of_rank"] == [0, 0, 0, 0]' \
+  "len(d['plans'][0]['ops']) == $(sed -n '/^# ring: /s/^# ring: \([0-9]*\) ops.*/\1/p' first)" \
+  "d['plans'][0]['makespan_ns'] == $(python3 -c 'import json; print(json.load(open("simulated"))["strategies"][0]["makespan_ns"])')"
+
+part dot
+# plan --dot is a graph: every edge is between nodes that are declared once, every rank has its cluster.
+expect_exit 0 plan "${small[@]}" --set cluster.ranks=3 -s ring --dot
+python3 -B "$scripts/check_plan_text.py" dot "$out" || fail "not a graph"
+[ "$(grep -c 'subgraph cluster_' "$out")" -eq 3 ] || fail "not three ranks"
+
+part bytes
+# Bytes of one Wan2.1-14B layer on 8 ranks are those of the closed forms: 4 (U - 1) / U m for Ulysses, 2 (R - 1) m for a
+# ring, their sum for usp, where m is one rank's share of a tensor; all to ranks of the same node.
+expect_exit 0 plan --set model.preset=wan2.1-t2v-14b --set cluster.preset=a800x8 --set mask.pattern=paro \
+  --set mask.density=0.41 -s ulysses -s ring -s usp:ulysses=4,ring=2 -s usp:ulysses=2,ring=4 --json
+expect_json 'd["workload"]["tokens"] == 75600 and d["workload"]["blocks"] == 1182 and d["workload"]["ranks"] == 8' \
+  'abs(d["workload"]["density"] - 0.41) < 0.005' \
+  'sum(s["ulysses"]["bytes_sent"]) == 8 * 338688000' 'sum(s["ring"]["bytes_sent"]) == 8 * 1354752000' \
+  'sum(s["usp"]["bytes_sent"]) == 8 * 483840000' 'sum(s["usp-2"]["bytes_sent"]) == 8 * 774144000' \
+  'all(x["bytes_sent"] == x["bytes_sent_intra_node"] and not any(x["bytes_sent_inter_node"]) for x in s.values())' \
+  'len(set(x["tiles"] for x in s.values())) == 1' 'all(x["tiles_redundant"] == 0 for x in s.values())'

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Arguments, values and questions without sense or bound are refused with a number, what is wrong and the nearest name; nothing
+# is computed with them, written or changed.
+# labels: hostile
+# cost: 8
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+part hostile-values
+# Numbers without sense or bound are refused, never computed with: NaN, infinities, 2^63, negative counts, shapes whose
+# products overflow.
+while read -r setting; do
+  expect_refused 'SPS-0' -- plan --set "$setting"
+  expect_refused 'SPS-0' -- run --set "$setting" -o kept.db
+done < <(printf '%s\n' mask.density={nan,inf,-inf,0,-0.1,1.1,1e999} mask.block={0,-1,385,2147483648} mask.seed=-1 \
+  model.grid={65536\,65536\,65536,1291\,1291\,1288,-1\,4\,4,1\,1\,65537} model.heads={-1,9223372036854775808,4097} \
+  model.head_dim=1025 model.text_tokens=1048577 model.batch={0,4097} cluster.ranks={-1,9223372036854775808,1e9} \
+  cluster.dp=0 run.repeats={0,-1,100001} run.layers={0,5} run.denoise_steps=0 run.threads_per_rank=0 run.mask_lag=2)
+expect_no_files
+expect_no_scratch
+
+part unreadable
+# A config that is missing, a folder, no TOML, nested without end or endless is refused with its name and place.
+mkdir folder
+printf '[model\n' >syntax.toml
+printf 'a = 1\na = 2\n' >twice.toml
+printf '\xff\xfe\0\x01binary\n' >binary.toml
+printf '[model]\nheads = 9223372036854775808\n' >number.toml
+{ printf 'a = ' && printf '[%.0s' {1..20000}; } >deep.toml
+expect_refused 'SPS-007' 'missing.toml' -- plan missing.toml
+expect_refused 'SPS-007' 'folder' -- plan folder
+expect_refused 'SPS-001' 'syntax.toml:1:7' -- plan syntax.toml
+expect_refused 'SPS-001' 'twice.toml:2:' -- plan twice.toml
+expect_refused 'SPS-001' 'binary.toml:1:' -- plan binary.toml
+expect_refused 'SPS-001' 'number.toml:2:' -- plan number.toml
+expect_refused 'SPS-001' 'deep.toml:1:' -- plan deep.toml
+expect_refused 'SPS-007' '/dev/zero' -- plan /dev/zero
+
+part unknown
+# Unknown commands and flags end with exit code 2 and the nearest name, whatever they are.
+expect_refused 'SPS-180' '"pln"' 'did you mean "plan"?' -- pln
+expect_refused 'SPS-180' '"frobnicate"' '--help' -- frobnicate --json
+expect_refused 'SPS-180' '--frce' 'did you mean "--force"?' -- run --frce
+expect_refused 'did you mean "--strategy"?' -- plan --stratgy=ring
+expect_refused 'did you mean "--heads"?' -- mask generate paro --heds 3
+expect_refused '"two.toml"' 'spscope plan' -- plan one.toml two.toml
+expect_refused 'spscope report' 'file' -- report
+expect_exit 2
+expect_err 'compare' 'calibrate' 'mask'
+expect_refused '--set run.mode=simulate' -- run --mode simulate
+expect_refused '--set mask.density=0.5' -- plan --density=0.5
+expect_refused 'SPS-180' -- ''
+expect_refused 'SPS-180' -- "$(printf 'x%.0s' {1..10000})"
+expect_refused '--ops' '--dot' -- plan --ops --dot
+expect_refused '--progress' '"loud"' 'bar, json, none' -- run --progress=loud
+expect_refused '--launcher' '"mpii"' 'did you mean "mpi"?' 'threads, mpi' -- run --launcher mpii
+expect_refused '--launcher' 'threads|mpi' -- run --launcher
+expect_refused '--output' -- run -o
+expect_refused 'lacks --output' -- attach -- true
+expect_refused 'lacks command: the program' -- attach -o z.db --
+expect_refused 'no flag -c' 'put -- before the program' 'spscope attach ... -- python3 ...' -- attach -o z.db python3 -c pass
+expect_refused 'did you mean "--scratch"? Else put -- before' -- attach -o z.db --scrtch /tmp true
+expect_refused 'no flag --scrtch' 'did you mean "--scratch"?' -- attach -o z.db --scrtch=/tmp -- true
+expect_not_err 'before the program'
+expect_refused 'spscope export' '--output' -- export kept.db --format csv
+expect_refused 'spscope mask' 'info, generate, import' -- mask
+expect_refused '--heads' '"many"' -- mask generate paro --heads many
+expect_refused '--step' '"last"' -- mask info masks.npy --step last
+expect_refused '--seconds: 0.1 is outside [1, 3600]' -- calibrate --seconds 0.1
+expect_refused '--every' '"often"' '0.1 to 60' -- watch kept.db --every often
+expect_refused '--max-memory' '"much"' '1MiB to 1PiB' '512MiB' -- report kept.db --max-memory much
+expect_refused '--max-memory: 10 is outside [1MiB, 1PiB]' -- report kept.db --max-memory 10
+expect_refused '--max-memory' -- report kept.db --max-memory 99999999999999999999GiB
+
+part arguments
+# Flags of mask that are outside every sense are refused, also those whose products would overflow.
+python3 -B "$scripts/bad_arrays.py" .
+while read -r -a arguments; do
+  expect_refused 'error SPS-' -- mask "${arguments[@]}"
+done < <(printf '%s\n' \
+  'generate pro' 'generate paro --grid 2,6' 'generate paro --grid 0,6,4' 'generate paro --grid 100000,100000,10' \
+  'generate paro --grid -1,4,4' 'generate paro --heads -1' 'generate paro --heads 0' \
+  'generate paro --heads 99999999999' 'generate paro --density nan' 'generate paro --density 0' \
+  'generate paro --density 1.5' 'generate paro --block 0' 'generate paro --block 2147483647' \
+  'generate paro --step 2147483647' 'generate paro --layer -1' 'generate paro --text-tokens -5' \
+  'generate paro --text-tokens 2147483647' 'generate window --set radus=3' 'generate window --set radius=-3' \
+  'generate window --set radius' 'generate dense --grid 1000,1000,1000 --heads 4000' \
+  'info good.npy --block 2147483647' 'info good.npy --block 0' 'info good.npy --tokens -5' \
+  'info good.npy --tokens 99999999999999' 'info good.npy --layer 2147483647' 'generate' 'info' 'import good.npy')
+expect_refused 'did you mean "paro"?' -- mask generate pro
+expect_refused 'did you mean "info"?' -- mask inf
+
+part refused
+# sql writes nothing and reads nothing else: every statement but one question is refused, and the file stays as it was.
+expect_exit 0 run "${small[@]}" -s ring -o kept.db
+cp kept.db copy.db
+while read -r statement; do
+  spscope sql kept.db "$statement"
+  [ "$code" -ne 0 ] || fail "was answered: $statement"
+  expect_err 'error SPS-'
+  expect_not_err 'SPS-200'
+done < <(printf '%s\n' 'DELETE FROM run' 'DROP TABLE run' "UPDATE strategy SET name = 'x'" 'CREATE TABLE t (x)' \
+  "ATTACH 'other.db' AS other" 'PRAGMA writable_schema = 1' "VACUUM INTO 'other.db'" 'SELECT 1; DELETE FROM run' \
+  'SELECT * FROM missing' 'SELECT' 'no question' '' "SELECT load_extension('x')" "SELECT readfile('kept.db')" \
+  "SELECT writefile('other.db', 'x')")
+cmp kept.db copy.db || fail "the file was changed"
+expect_files kept.db copy.db
+expect_refused 'did you mean "strategy"?' -- sql kept.db 'SELECT * FROM strategi'
+expect_refused 'strategy_summary' -- sql kept.db 'SELECT * FROM quite_another_thing'
+expect_refused 'no such column: lable' 'did you mean "label"?' 'sqlite_master' -- sql kept.db 'SELECT lable FROM strategy'
+expect_refused 'no such column: s.quite_another' 'strategy has ' 'label' -- sql kept.db 'SELECT s.quite_another FROM strategy s'
+expect_refused 'SPS-157' 'DELETE' 'plain-sqlite' -- sql kept.db 'DELETE FROM run'
+expect_refused 'SPS-157' 'UPDATE' -- sql kept.db "  update strategy SET name = 'x'"
+expect_refused 'SPS-157' -- sql kept.db "SELECT load_extension('x')"
+expect_refused 'SPS-157' 'SELECT' -- sql kept.db 'SELEC 1'
+expect_exit 0 sql kept.db 'SELECT name, sql FROM sqlite_master'
+expect_exit 2 sql missing.db 'SELECT 1'
+expect_err 'SPS-150' 'missing.db'

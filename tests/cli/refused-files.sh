@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# Files that are damaged, foreign, too large or do not fit are refused with a number, their name and the fault, and outputs that
+# cannot be written before anything runs; nothing is overwritten, and nothing half-written is left.
+# labels: hostile
+# cost: 8
+# shellcheck source-path=SCRIPTDIR source=common.inc
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+
+part bad-files
+# Truncated, mistyped, oversized and otherwise damaged mask files are refused: exit 2, the file and the fault are named,
+# and import writes nothing.
+python3 -B "$scripts/bad_arrays.py" .
+mkdir target
+bad=0
+for file in *.npy *.npz *.safetensors; do
+  case $file in good*) continue ;; esac
+  expect_refused "$file" -- mask info "$file"
+  expect_refused "$file" -- mask import "$file" -o target/mask.npy
+  bad=$((bad + 1))
+done
+[ "$bad" -ge 33 ] || fail "only $bad bad files were tried"
+[ -z "$(ls target)" ] || fail "a mask was written: $(ls target)"
+
+part errors-name-the-fault
+# A refused mask file is told apart by the number of its error, and the fix is named.
+python3 -B "$scripts/bad_arrays.py" .
+expect_refused 'SPS-040' 'missing.npy' -- mask info missing.npy
+expect_refused 'SPS-041' '155 bytes' '160' -- mask info truncated.npy
+expect_refused 'SPS-041' -- mask info truncated.safetensors
+expect_refused 'SPS-042' 'object' 'unpickled' -- mask info object.npy
+expect_refused 'SPS-042' 'object' -- mask info object.npz
+expect_refused 'SPS-042' 'float32' 'astype' -- mask info nan.npy
+expect_refused 'SPS-043' '[8, 4]' '[heads, q, k]' 'np.repeat(mask[None], heads, 0)' -- mask info two-dimensions.npy
+expect_refused 'SPS-044' '1099511627776' -- mask info huge-dimension.npy
+expect_refused 'SPS-044' -- mask info overflow.npy
+expect_refused 'SPS-044' -- mask info huge-dimension.safetensors
+expect_refused 'SPS-045' 'element 0' -- mask info two.npy
+expect_refused 'SPS-046' -- mask info text.npy
+lines short.npy '0 1'
+expect_refused 'SPS-046' -- mask info short.npy
+expect_refused '(mask > 0)' -- mask info two.npy
+expect_refused 'one, other' '--array' -- mask info two-arrays.npz
+expect_refused 'third' -- mask info two-arrays.npz --array third
+expect_exit 0 mask info two-arrays.npz --array other
+mkdir folder.npy
+expect_refused 'SPS-040' 'folder.npy' -- mask info folder.npy
+expect_refused 'SPS-046' '.safetensors' -- mask info "$samples/README.md"
+
+part mask-file
+# A mask file that does not fit the run is refused before anything is written: wrong heads, blocks, layers, steps, or
+# damaged.
+mkdir files
+python3 -B "$scripts/bad_arrays.py" files
+fitting=(--set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 --set cluster.ranks=2)
+expect_exit 0 run "${fitting[@]}" --set mask.file=files/good.npy -s ring
+refused() {
+  expect_refused "$@"
+  [ "$(ls)" = files ] || fail "something was written: $(ls)"
+}
+refused 'SPS-043' '2 heads' 'has 3' -- run "${fitting[@]}" --set model.heads=3 \
+  --set mask.file=files/good.npy -o kept.db
+refused 'SPS-043' 'blocks' -- run "${fitting[@]}" --set mask.block=32 --set mask.file=files/good.npy -o kept.db
+refused 'SPS-043' '2 layers' '3 are' -- run "${fitting[@]}" --set run.layers=3 \
+  --set mask.file=files/good-layers.npy -o kept.db
+refused 'SPS-005' 'mask.pattern' -- run "${fitting[@]}" --set mask.file=files/good.npy --set mask.pattern=unused
+# What a file makes unused is not taken without a word, unless the file replaces the mask of a config.
+refused 'SPS-006' 'mask.density' '--> --set mask.density=0.9' 'mask.file' \
+  -- plan "${fitting[@]}" --set mask.file=files/good.npy --set mask.density=0.9
+lines files/both.toml '[mask]' 'pattern = "window"' 'file = "good.npy"' 'seed = 3'
+refused 'SPS-006' 'both.toml:2' 'mask.pattern' 'both.toml:4' 'mask.seed' -- plan files/both.toml "${fitting[@]}"
+lines files/window.toml '[mask]' 'pattern = "window"' 'density = 0.4'
+expect_exit 0 plan files/window.toml "${fitting[@]}" --set mask.file=files/good.npy
+lines files/file.toml '[mask]' 'file = "good.npy"'
+refused 'SPS-006' '--> --set mask.density=0.9' 'add --set mask.file=' \
+  -- plan files/file.toml "${fitting[@]}" --set mask.density=0.9
+expect_exit 0 plan files/file.toml "${fitting[@]}" --set mask.density=0.9 --set mask.file=
+for file in missing.npy truncated.npy truncated.npz truncated.safetensors object.npy nan.npy huge-dimension.npy \
+  overflow.npy two.npy; do
+  refused "$file" -- run "${fitting[@]}" --set mask.file=files/$file -o kept.db --dump dump
+  refused "$file" 'mask.file' "--set mask.file=files/$file" -- plan "${fitting[@]}" --set mask.file=files/$file
+done
+
+part activations
+# Activations that are damaged or do not fit the model are refused, all arrays at once, and nothing is written.
+mkdir files
+python3 -B "$scripts/bad_arrays.py" files
+fitting=(--set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=4 --set mask.block=16 --set cluster.ranks=2)
+expect_exit 0 run "${fitting[@]}" --set model.activations=files/good-qkv.safetensors -s ring --json
+expect_json 's["ring"]["verify"] == "passed"'
+refused 'SPS-124' 'array "q"' 'array "k"' 'array "v"' '[2, 64, 4]' '[3, 64, 4]' -- run "${fitting[@]}" \
+  --set model.heads=3 --set model.activations=files/good-qkv.safetensors -o kept.db
+refused '"v"' -- run "${fitting[@]}" --set model.activations=files/no-v.safetensors -o kept.db
+refused 'SPS-045' '"k"' -- run "${fitting[@]}" --set model.activations=files/nan-in-k.safetensors -o kept.db --dump dump
+refused 'SPS-041' -- run "${fitting[@]}" --set model.activations=files/qkv-truncated.safetensors -o kept.db
+refused 'missing.npz' -- run "${fitting[@]}" --set model.activations=missing.npz -o kept.db
+refused 'SPS-04' -- run "${fitting[@]}" --set model.activations=files/object.npz -o kept.db
+
+part output-unwritable
+# An output that cannot be written fails before anything runs, with the reason, and nothing half-written is left.
+lines file 'not a folder'
+for path in missing/run.db file/run.db /proc/run.db; do
+  expect_exit 2 run -s ring "${small[@]}" -o "$path"
+  expect_err 'SPS-158'
+  expect_not_err 'SPS-200'
+  [ ! -s "$out" ] || fail "a result was printed"
+done
+expect_files file
+expect_no_scratch
+
+part dump-unwritable
+# A dump folder that cannot be made ends the run with exit code 2, and no output is kept.
+lines file 'not a folder'
+for folder in file /proc/dump; do
+  expect_exit 2 run "${small[@]}" -s ring --dump "$folder" -o kept.db
+  expect_err 'SPS-158' '--dump'
+done
+expect_files file
+
+part output-foreign
+# A file of another program is never overwritten, also not with --force, whatever it looks like.
+lines notes.txt 'my notes'
+printf 'SQLite format 3\0 and then something else' >broken.db
+python3 -B -c 'import sqlite3; c = sqlite3.connect("other.db"); c.execute("CREATE TABLE t (x)"); c.commit()'
+mkdir folder
+for file in notes.txt broken.db other.db; do
+  cp "$file" copy
+  for force in '' --force; do
+    expect_exit 2 run -s ring "${small[@]}" -o "$file" ${force:+"$force"}
+    expect_err 'SPS-15' "$file"
+    cmp "$file" copy || fail "$file was changed"
+  done
+done
+expect_exit 2 run -s ring "${small[@]}" -o folder --force
+expect_err 'folder'
+rm copy
+expect_files notes.txt broken.db other.db folder
+
+# A database under the name of another format.
+for name in report.html result.json tables.csv; do
+  expect_refused 'SPS-158' "$name" 'FILE.db' -- run -s ring "${small[@]}" -o "$name"
+  [ ! -e "$name" ] || fail "$name was made"
+done
+
+# An empty file holds nothing of anybody: it is in the way until --force says that it may go.
+: >empty.db
+expect_refused 'SPS-153' '"empty.db" exists, and is empty' '--force' -- run -s ring "${small[@]}" -o empty.db
+[ ! -s empty.db ] || fail "the empty file was replaced without --force"
+expect_exit 0 run -s ring "${small[@]}" -o empty.db --force
+expect_exit 0 doctor empty.db
+
+part output
+# A report replaces an earlier one only with --force, and never a stored run; an output that cannot be written leaves
+# nothing.
+expect_exit 0 run "${small[@]}" -s ring -o kept.db
+cp kept.db copy.db
+lines page.html 'mine'
+expect_exit 2 report kept.db -o page.html
+expect_err 'SPS-153' '--force'
+[ "$(cat page.html)" = mine ] || fail "the page was replaced"
+expect_exit 0 report kept.db -o page.html --force
+grep -q '<html' page.html || fail "the page was not replaced"
+expect_exit 2 report kept.db -o copy.db --format html --force
+cmp kept.db copy.db || fail "a stored run was replaced"
+for path in missing/page.html page.html/page.html /proc/page.html; do
+  expect_exit 2 report kept.db -o "$path"
+  expect_err 'SPS-15'
+done
+expect_refused '--format' -- report kept.db -o page.txt
+expect_exit 2 report kept.db --json -o page.html --force
+expect_err '--json' 'page.html'
+expect_exit 2 report kept.db --json --format html
+expect_err '--format html'
+expect_exit 0 report kept.db -o page.html --force
+expect_err 'wrote page.html'
+expect_files kept.db copy.db page.html
+
+part scratch
+# run.scratch is where a run lies while it runs; it is empty afterwards, and a folder that will not do is named.
+mkdir mine
+for output in '' '-o kept.db'; do
+  # shellcheck disable=SC2086  # a flag and its value, or nothing
+  expect_exit 0 run -s ring "${small[@]}" --set run.scratch=mine $output
+  [ -z "$(ls mine)" ] || fail "scratch files are left"
+  expect_no_scratch
+done
+expect_files kept.db mine
+: >file
+for place in missing file; do
+  for output in '' '-o other.db'; do
+    # shellcheck disable=SC2086
+    expect_exit 2 run -s ring "${small[@]}" --set run.scratch=$place $output
+    expect_err 'SPS-158' "$place" 'run.scratch (attach: --scratch)'
+  done
+done
+expect_files file kept.db mine
