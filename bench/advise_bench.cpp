@@ -18,6 +18,7 @@
 #include "backend/base/clock.h"
 #include "backend/job/pick_settings.h"
 #include "backend/schedule/memory_need.h"
+#include "bench/flags.h"
 
 namespace spscope {
 namespace {
@@ -146,15 +147,10 @@ int run_all(const std::string& block, std::string_view only) {
 }  // namespace spscope
 
 int main(int argc, char** argv) {
-  const std::span<char*> arguments(argv + 1, static_cast<std::size_t>(argc - 1));
   std::string block = "128", model;
-  for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    const std::string_view name = arguments[i];
-    if (i + 1 == arguments.size() || (name != "--block" && name != "--model")) {
-      std::cerr << "usage: advise_bench [--block TOKENS] [--model NAME]\n";
-      return 2;
-    }
-    (name == "--block" ? block : model) = arguments[i + 1];
+  if (!spscope::read_flags(argc, argv, {{"--block", &block}, {"--model", &model}})) {
+    std::cerr << "usage: advise_bench [--block TOKENS] [--model NAME]\n";
+    return 2;
   }
   return spscope::run_all(block, model);
 }

@@ -18,7 +18,6 @@
 //
 // N layers spread over the model; without it, all. --ratios: imbalance and reuse alone.
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
@@ -41,6 +40,7 @@
 #include "backend/strategies/decision_imbalance.h"
 #include "backend/strategies/mesh_plan.h"
 #include "backend/strategies/plan_reuse.h"
+#include "bench/flags.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -335,30 +335,6 @@ void print(const Json& results, const std::vector<Check>& checks, std::ostream& 
         << (check.is_time ? 0 : check.least) << " to " << check.most << (check.within() ? "" : "  OUTSIDE") << "\n";
 }
 
-// Whether all flags were understood.
-bool read_flags(std::span<char*> arguments, Options& options) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view name = arguments[i];
-    if (bool* flag = name == "--json"           ? &options.as_json
-                     : name == "--ratios"       ? &options.ratios_only
-                     : name == "--strict-times" ? &options.strict_times
-                                                : nullptr) {
-      *flag = true;
-      continue;
-    }
-    int* value = name == "--layers"    ? &options.layers
-                 : name == "--block"   ? &options.block
-                 : name == "--repeats" ? &options.repeats
-                 : name == "--steps"   ? &options.steps
-                                       : nullptr;
-    if (value == nullptr || ++i == arguments.size()) return false;
-    const std::string_view text = arguments[i];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-    if (error != std::errc() || end != text.data() + text.size() || *value < 1 || *value > 1000) return false;
-  }
-  return options.layers <= kModelLayers;
-}
-
 Json run(const Options& options) {
   Json results = {{"layers", options.layers}, {"block", options.block}, {"repeats", options.repeats}};
   for (const Workload& workload : kWorkloads)
@@ -397,7 +373,14 @@ int judge(const std::vector<Check>& checks, bool strict_times, std::ostream& not
 
 int main(int argc, char** argv) {
   spscope::Options options;
-  if (!spscope::read_flags(std::span(argv + 1, argv + argc), options)) {
+  if (!spscope::read_flags(argc, argv,
+                           {{"--layers", &options.layers, 1, spscope::kModelLayers},
+                            {"--block", &options.block, 1, 1000},
+                            {"--repeats", &options.repeats, 1, 1000},
+                            {"--steps", &options.steps, 1, 1000},
+                            {"--ratios", &options.ratios_only},
+                            {"--strict-times", &options.strict_times},
+                            {"--json", &options.as_json}})) {
     std::cerr << "usage: balance_bench [--layers 1..40] [--block N] [--repeats N] [--steps N] [--ratios] "
                  "[--strict-times] [--json]\n";
     return 2;

@@ -7,7 +7,6 @@
 //
 //   calibration_bench [--layers N] [--block 64] [--seed 1]      N layers spread over the model; without it, all
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iomanip>
@@ -21,6 +20,7 @@
 #include "backend/config/model.h"
 #include "backend/mask/pattern.h"
 #include "backend/mask/statistics.h"
+#include "bench/flags.h"
 
 namespace spscope {
 namespace {
@@ -113,18 +113,11 @@ int run(const Flags& flags) {
 }  // namespace spscope
 
 int main(int argc, char** argv) {
-  using namespace std::string_view_literals;
   spscope::Flags flags;
-  const std::pair<std::string_view, int*> numbers[] = {
-      {"--layers"sv, &flags.layers}, {"--block"sv, &flags.block}, {"--seed"sv, &flags.seed}};
-  for (int i = 1; i < argc; i += 2) {
-    const auto* number = std::ranges::find(numbers, std::string_view(argv[i]), [](const auto& n) { return n.first; });
-    const std::string_view text = i + 1 < argc ? argv[i + 1] : "";
-    if (number == std::end(numbers) ||
-        std::from_chars(text.data(), text.data() + text.size(), *number->second).ec != std::errc()) {
-      std::cerr << "usage: calibration_bench [--layers N] [--block 64] [--seed 1]\n";
-      return 2;
-    }
+  if (!spscope::read_flags(argc, argv,
+                           {{"--layers", &flags.layers}, {"--block", &flags.block}, {"--seed", &flags.seed}})) {
+    std::cerr << "usage: calibration_bench [--layers N] [--block 64] [--seed 1]\n";
+    return 2;
   }
   return spscope::run(flags);
 }

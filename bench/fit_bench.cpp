@@ -1,9 +1,8 @@
 // Fits the profile layers to the published times in bench/measured and says how far predictions can be trusted: each
-// source is predicted once by parameters that have not seen it. Every prediction is that of `spscope run` on a config
-// kept beside the row.
+// source is predicted once by parameters that have not seen it. Every prediction is that of `spscope run` on the config
+// that measured_configs writes for the row.
 //
-//   fit_bench ROOT [--write]   ROOT: the repository; --write: docs/accuracy.md, the configs of the rows and the
-//   profiles
+//   fit_bench ROOT [--write]   ROOT: the repository; --write: docs/accuracy.md and the profiles
 #include <fmt/format.h>
 
 #include <iostream>
@@ -37,7 +36,6 @@ int run(const std::string& root, bool write) {
   for (const LeftOut& out : e.left_out) std::cout << out.row.id << ' ' << out.reason << '\n';
   if (!write) return 0;
   write_accuracy(root + "/docs/accuracy.md", e, fitted, unseen.seconds, all.values);
-  write_configs(measured, e);
   write_ratio_errors(root + "/backend/analysis/ratio_error.def", e, summarize(e, unseen.seconds));
   write_layers(root, profiles);
   write_clusters(root + "/backend/config/clusters", e, all.values);

@@ -8,7 +8,6 @@
 //
 //   kernel_bench [--tokens 4096] [--head-dim 128] [--block 64] [--rounds 5] [--json]
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +16,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -28,6 +25,7 @@
 #include "backend/base/dtype.h"
 #include "backend/base/median.h"
 #include "backend/base/rng.h"
+#include "bench/flags.h"
 #include "kernels/attention.h"
 #include "kernels/calibrate.h"
 #include "kernels/gemm.h"
@@ -244,44 +242,19 @@ void print(const nlohmann::ordered_json& result, std::ostream& out) {
   }
 }
 
-constexpr char kUsage[] =
-    "usage: kernel_bench [--tokens N] [--head-dim 1..256] [--block 1..384] [--rounds N] [--json]\n";
-
-// Whether all flags were understood.
-bool read_flags(std::span<char*> arguments, BenchShape& shape, bool& as_json) {
-  struct Flag {
-    std::string_view name;
-    int* value;
-    int largest;
-  };
-  const Flag flags[] = {{"--tokens", &shape.num_tokens, 1 << 24},
-                        {"--head-dim", &shape.head_dim, kMaxHeadDim},
-                        {"--block", &shape.block, kMaxBlockRows},
-                        {"--rounds", &shape.rounds, 1000}};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view name = arguments[i];
-    if (name == "--json") {
-      as_json = true;
-      continue;
-    }
-    const auto* flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag& f) { return f.name == name; });
-    if (flag == std::end(flags) || ++i == arguments.size()) return false;
-    const std::string_view text = arguments[i];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *flag->value);
-    if (error != std::errc() || end != text.data() + text.size()) return false;
-    if (*flag->value < 1 || *flag->value > flag->largest) return false;
-  }
-  return true;
-}
-
 }  // namespace
 }  // namespace spscope::kernels
 
 int main(int argc, char** argv) {
   spscope::kernels::BenchShape shape;
   bool as_json = false;
-  if (!spscope::kernels::read_flags(std::span(argv + 1, argv + argc), shape, as_json)) {
-    std::cerr << spscope::kernels::kUsage;
+  if (!spscope::read_flags(argc, argv,
+                           {{"--tokens", &shape.num_tokens, 1, 1 << 24},
+                            {"--head-dim", &shape.head_dim, 1, spscope::kernels::kMaxHeadDim},
+                            {"--block", &shape.block, 1, spscope::kernels::kMaxBlockRows},
+                            {"--rounds", &shape.rounds, 1, 1000},
+                            {"--json", &as_json}})) {
+    std::cerr << "usage: kernel_bench [--tokens N] [--head-dim 1..256] [--block 1..384] [--rounds N] [--json]\n";
     return 2;
   }
   const nlohmann::ordered_json result = spscope::kernels::run(shape);

@@ -12,12 +12,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +31,7 @@
 #include "backend/schedule/memory.h"
 #include "backend/schedule/schedule.h"
 #include "backend/strategies/strategy.h"
+#include "bench/flags.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -157,28 +156,6 @@ void print(const nlohmann::ordered_json& results, std::ostream& out) {
       << results["density"].get<double>() << "\n";
 }
 
-// Whether all flags were understood.
-bool read_flags(std::span<char*> arguments, std::string& pattern, int& repeats, bool& as_json) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view name = arguments[i];
-    if (name == "--json") {
-      as_json = true;
-      continue;
-    }
-    if (++i == arguments.size()) return false;
-    const std::string_view text = arguments[i];
-    if (name == "--pattern") {
-      pattern = text;
-    } else if (name == "--repeats") {
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), repeats);
-      if (error != std::errc() || end != text.data() + text.size() || repeats < 1 || repeats > 1000) return false;
-    } else {
-      return false;
-    }
-  }
-  return find_pattern(pattern) != nullptr;
-}
-
 nlohmann::ordered_json run_all(std::string_view pattern, int repeats) {
   const BlockMask mask = wan_mask(pattern);
   nlohmann::ordered_json results;
@@ -198,7 +175,9 @@ int main(int argc, char** argv) {
   std::string pattern = "paro";
   int repeats = 5;
   bool as_json = false;
-  if (!spscope::read_flags(std::span(argv + 1, argv + argc), pattern, repeats, as_json)) {
+  if (!spscope::read_flags(argc, argv,
+                           {{"--pattern", &pattern}, {"--repeats", &repeats, 1, 1000}, {"--json", &as_json}}) ||
+      spscope::find_pattern(pattern) == nullptr) {
     std::cerr << "usage: plan_bench [--pattern NAME] [--repeats 1..1000] [--json]\n";
     return 2;
   }

@@ -8,14 +8,11 @@
 //   projection_bench [--frames 4] [--heads 8] [--head-dim 64] [--rounds 9] [--bf16] [--json]
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -31,6 +28,7 @@
 #include "backend/schedule/network.h"
 #include "backend/schedule/schedule.h"
 #include "backend/strategies/strategy.h"
+#include "bench/flags.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -178,48 +176,24 @@ void print(const nlohmann::ordered_json& result, std::ostream& out) {
       << number(result["target_relative_error"], 100, 0) << " %\n";
 }
 
-constexpr char kUsage[] =
-    "usage: projection_bench [--frames N] [--heads N] [--head-dim 1..256] [--rounds N] [--bf16] "
-    "[--json]\n";
-
-// Whether all flags were understood.
-bool read_flags(std::span<char*> arguments, BenchShape& shape, bool& as_json) {
-  struct Flag {
-    std::string_view name;
-    int* value;
-    int smallest, largest;
-  };
-  const Flag flags[] = {{"--frames", &shape.frames, 1, 64},
-                        {"--heads", &shape.heads, kRanks, 128},
-                        {"--head-dim", &shape.head_dim, 1, 256},
-                        {"--rounds", &shape.rounds, 1, 1000}};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view name = arguments[i];
-    if (name == "--json" || name == "--bf16") {
-      if (name == "--json") as_json = true;
-      if (name == "--bf16") shape.dtype = Dtype::kBf16;
-      continue;
-    }
-    const auto* flag = std::find_if(std::begin(flags), std::end(flags), [&](const Flag& f) { return f.name == name; });
-    if (flag == std::end(flags) || ++i == arguments.size()) return false;
-    const std::string_view text = arguments[i];
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *flag->value);
-    if (error != std::errc() || end != text.data() + text.size()) return false;
-    if (*flag->value < flag->smallest || *flag->value > flag->largest) return false;
-  }
-  return true;
-}
-
 }  // namespace
 }  // namespace spscope
 
 int main(int argc, char** argv) {
   spscope::BenchShape shape;
-  bool as_json = false;
-  if (!spscope::read_flags(std::span(argv + 1, argv + argc), shape, as_json)) {
-    std::cerr << spscope::kUsage;
+  bool as_json = false, bf16 = false;
+  if (!spscope::read_flags(argc, argv,
+                           {{"--frames", &shape.frames, 1, 64},
+                            {"--heads", &shape.heads, spscope::kRanks, 128},
+                            {"--head-dim", &shape.head_dim, 1, 256},
+                            {"--rounds", &shape.rounds, 1, 1000},
+                            {"--bf16", &bf16},
+                            {"--json", &as_json}})) {
+    std::cerr
+        << "usage: projection_bench [--frames N] [--heads N] [--head-dim 1..256] [--rounds N] [--bf16] [--json]\n";
     return 2;
   }
+  if (bf16) shape.dtype = spscope::Dtype::kBf16;
   const nlohmann::ordered_json result = spscope::run(shape);
   if (as_json)
     std::cout << result.dump(2) << "\n";

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -33,6 +32,7 @@
 #include "backend/collect/run_recorder.h"
 #include "backend/execute/lanes/run_control.h"
 #include "backend/strategies/strategy.h"
+#include "bench/flags.h"
 #include "kernels/calibrate.h"
 #include "tests/support/temporary_folder.h"
 
@@ -183,27 +183,13 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   spscope::Options options;
-  const auto number = [&](int i, auto& value) {
-    const std::string_view text = i < argc ? argv[i] : "";
-    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
-  };
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    bool known = true;
-    if (flag == "--repeats")
-      known = number(++i, options.repeats) && options.repeats >= 1;
-    else if (flag == "--folder" && i + 1 < argc)
-      options.folder = argv[++i];
-    else if (flag == "--strict-times")
-      options.strict_times = true;
-    else if (flag == "--json")
-      options.json = true;
-    else
-      known = false;
-    if (!known) {
-      std::cerr << "record_bench [--repeats N] [--folder DIR] [--strict-times] [--json]\n";
-      return 2;
-    }
+  if (!spscope::read_flags(argc, argv,
+                           {{"--repeats", &options.repeats},
+                            {"--folder", &options.folder},
+                            {"--strict-times", &options.strict_times},
+                            {"--json", &options.json}})) {
+    std::cerr << "usage: record_bench [--repeats N] [--folder DIR] [--strict-times] [--json]\n";
+    return 2;
   }
   return spscope::run(options);
 }

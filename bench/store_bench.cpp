@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +26,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -42,6 +40,7 @@
 #include "backend/record/event_ring.h"
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/store_reader.h"
+#include "bench/flags.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -411,35 +410,6 @@ void print(const std::vector<Figure>& figures, bool as_json) {
   }
 }
 
-bool read_number(std::string_view text, std::int64_t least, std::int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= least;
-}
-
-// Whether all flags were understood.
-bool read_flags(std::span<char*> arguments, Flags& flags) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view name = arguments[i];
-    if (name == "--json") {
-      flags.as_json = true;
-      continue;
-    }
-    if (++i == arguments.size()) return false;
-    std::int64_t number = 0;
-    if (name == "--folder")
-      flags.folder = arguments[i];
-    else if (name == "--run")
-      flags.run = arguments[i];
-    else if (name == "--events" && read_number(arguments[i], 100'000, number))
-      flags.events = number;
-    else if (name == "--repeats" && read_number(arguments[i], 1, number))
-      flags.repeats = static_cast<int>(number);
-    else
-      return false;
-  }
-  return true;
-}
-
 }  // namespace
 }  // namespace spscope
 
@@ -451,7 +421,12 @@ int main(int argc, char** argv) {
     return 0;
   }
   spscope::Flags flags;
-  if (!spscope::read_flags(std::span(argv + 1, argv + argc), flags)) {
+  if (!spscope::read_flags(argc, argv,
+                           {{"--events", &flags.events, 100'000},
+                            {"--repeats", &flags.repeats},
+                            {"--folder", &flags.folder},
+                            {"--run", &flags.run},
+                            {"--json", &flags.as_json}})) {
     std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--run FILE] [--json]\n";
     return 2;
   }

@@ -6,9 +6,13 @@
 #   SPSCOPE_NVCC_FLAGS          how it compiles C++20
 #   SPSCOPE_HAS_CUDA            it compiles a kernel, and <cuda.h> is there
 #   SPSCOPE_STATE_CUDA          its version, or why there are no kernels: the compiler's first error
+#   SPSCOPE_CUDA_CODE           the architectures that kernels are compiled for, the newest last
 #   spscope_cuda_header         the target with <cuda.h>
 set(SPSCOPE_WITH_CUDA AUTO CACHE STRING "Ranks on GPUs: AUTO (when nvcc works), ON (stop without it) or OFF")
 set_property(CACHE SPSCOPE_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+set(SPSCOPE_CUDA_ARCHITECTURES AUTO CACHE STRING "Architectures of GPUs with code of their own, the newest last, as 80;90;100: others \
+translate what the newest gets when a program starts. AUTO is 80, and with SPSCOPE_BUILD_EXTENDED 80;90;100")
 
 # spscope_try_nvcc(RESULT): "" when nvcc compiles a kernel as the build will, else the first error. Takes two seconds,
 #   so the answer is kept for as long as nvcc is the same file.
@@ -34,7 +38,7 @@ function(spscope_try_nvcc result)
   set(${result} "${SPSCOPE_NVCC_ERROR}" PARENT_SCOPE)
 endfunction()
 
-set(SPSCOPE_NVCC_FLAGS -std=c++20 -O3 --expt-relaxed-constexpr)
+set(SPSCOPE_NVCC_FLAGS -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr)
 set(SPSCOPE_HAS_CUDA OFF)
 if(NOT SPSCOPE_WITH_CUDA)
   set(SPSCOPE_STATE_CUDA "off: configured with SPSCOPE_WITH_CUDA=${SPSCOPE_WITH_CUDA}")
@@ -66,7 +70,15 @@ else()
       string(REGEX MATCH "V([0-9.]+)" version "${version}")
       set(SPSCOPE_HAS_CUDA ON)
       set(SPSCOPE_FATBINARY "${toolkit}/bin/fatbinary")
-      set(SPSCOPE_STATE_CUDA "nvcc ${CMAKE_MATCH_1}, kernels for sm_80, sm_90, sm_100 and later")
+      set(SPSCOPE_CUDA_CODE ${SPSCOPE_CUDA_ARCHITECTURES})
+      if(SPSCOPE_CUDA_ARCHITECTURES STREQUAL "AUTO")
+        set(SPSCOPE_CUDA_CODE 80)
+        if(SPSCOPE_BUILD_EXTENDED)
+          set(SPSCOPE_CUDA_CODE 80 90 100)
+        endif()
+      endif()
+      list(JOIN SPSCOPE_CUDA_CODE ", sm_" architectures)
+      set(SPSCOPE_STATE_CUDA "nvcc ${CMAKE_MATCH_1}, kernels for sm_${architectures} and later")
       add_library(spscope_cuda_header INTERFACE)
       target_include_directories(spscope_cuda_header SYSTEM INTERFACE "${SPSCOPE_CUDA_INCLUDE}")
     endif()

@@ -5,8 +5,9 @@ endif()
 
 set(SPSCOPE_BUILD_TESTS AUTO CACHE STRING "Build the tests: AUTO (when GoogleTest and Python are there), ON or OFF")
 set_property(CACHE SPSCOPE_BUILD_TESTS PROPERTY STRINGS AUTO ON OFF)
-option(SPSCOPE_BUILD_BENCH "Build the benchmarks" ON)
-option(SPSCOPE_WERROR "Treat warnings as errors" OFF)
+option(SPSCOPE_BUILD_EXTENDED "Build what `scripts/test --all` needs besides: benchmarks, gpu-check, newer libraries, every header alone" OFF)
+set(SPSCOPE_WERROR OFF CACHE STRING "Treat warnings as errors: AUTO (of the compiler that the project is developed with), ON or OFF")
+set_property(CACHE SPSCOPE_WERROR PROPERTY STRINGS AUTO ON OFF)
 option(SPSCOPE_FUZZ "Build the libFuzzer targets of tests/fuzz: needs clang" OFF)
 set(SPSCOPE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (for example address,undefined)")
 
@@ -16,8 +17,13 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
+# One translation unit for a library reads each header once, which builds the same code three times faster, and an edit
+# rebuilds all of it: for builds that are made once. Names without linkage must differ within a library then.
+option(SPSCOPE_UNITY "Compile each library as one translation unit" OFF)
+
+# What is built once gains nothing by ccache.
 find_program(SPSCOPE_CCACHE ccache)
-if(SPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CCACHE_DISABLE})
+if(SPSCOPE_CCACHE AND NOT SPSCOPE_UNITY AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CCACHE_DISABLE})
   set(CMAKE_CXX_COMPILER_LAUNCHER "${SPSCOPE_CCACHE}")
 endif()
 
@@ -33,10 +39,6 @@ if(SPSCOPE_PCH STREQUAL "AUTO")
   endif()
 endif()
 
-# One translation unit for a library reads each header once, which builds the same code three times faster, and an edit
-# rebuilds all of it: for builds that are made once. Names without linkage must differ within a library then.
-option(SPSCOPE_UNITY "Compile each library as one translation unit" OFF)
-
 add_library(spscope_flags INTERFACE)
 target_compile_options(spscope_flags INTERFACE -Wall -Wextra)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -46,7 +48,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   endif()
 endif()
 target_include_directories(spscope_flags INTERFACE "${PROJECT_SOURCE_DIR}")
-if(SPSCOPE_WERROR)
+# Other compilers, and flags of the user's own, may warn of more: that stops nobody.
+set(werror ${SPSCOPE_WERROR})
+if(SPSCOPE_WERROR STREQUAL "AUTO")
+  set(werror OFF)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\." AND NOT CMAKE_CXX_FLAGS)
+    set(werror ON)
+  endif()
+endif()
+if(werror)
   target_compile_options(spscope_flags INTERFACE -Werror)
 endif()
 if(SPSCOPE_SANITIZE)

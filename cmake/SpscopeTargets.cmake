@@ -71,23 +71,49 @@ function(spscope_library name)
   endif()
 endfunction()
 
-# spscope_test(NAME [UNITE] [SOURCES glob...] [DEPS targets...] [LABELS labels...] [TIMEOUT seconds]
-#              [NOT_SANITIZED patterns...])
-#   A GoogleTest program of every .cpp in the folder, registered as one ctest test. UNITE: its sources may be one
-#   translation unit (spscope_unite). NOT_SANITIZED: tests that compare figures for long, and neither read foreign input nor
-#   share memory between threads, so that builds with sanitizers leave them to the others.
+# spscope_test_program(NAME): a program of the tests of many folders (spscope_test ... PROGRAM NAME). One for all links once,
+#   and its tests need no more than a folder's name; `--folder=PATH` runs those of one.
+function(spscope_test_program name)
+  add_executable(${name} "${PROJECT_SOURCE_DIR}/tests/support/program/main.cpp")
+  target_link_libraries(${name} PRIVATE spscope_flags fmt::fmt GTest::gtest GTest::gmock)
+  target_compile_definitions(${name} PRIVATE
+    SPSCOPE_TEST_FOLDERS="$<JOIN:$<TARGET_PROPERTY:${name},SPSCOPE_TEST_FOLDERS>,:>")
+  if(SPSCOPE_USE_PCH)
+    target_precompile_headers(${name} REUSE_FROM spscope_test_pch)
+  endif()
+endfunction()
+
+# spscope_test(NAME [PROGRAM program] [UNITE] [SOURCES glob...] [DEPS targets...] [LABELS labels...] [TIMEOUT seconds]
+#              [COST seconds] [NOT_SANITIZED patterns...])
+#   GoogleTest sources, of every .cpp in the folder, registered as one ctest test. PROGRAM: they are a part of a program with
+#   many (spscope_test_program), else a program of their own. UNITE: its sources may be one translation unit
+#   (spscope_unite). COST: about how long it takes, so that ctest starts it early. A build with sanitizers leaves out of the programs what its sanitizer is not meant for: hostile input for
+#   that of addresses, threads for that of threads. NOT_SANITIZED: tests that compare figures for long, and neither read
+#   foreign input nor share memory between threads, so that builds with sanitizers leave them to the others.
 function(spscope_test name)
-  cmake_parse_arguments(arg "UNITE" "TIMEOUT" "SOURCES;DEPS;LABELS;NOT_SANITIZED" ${ARGN})
+  cmake_parse_arguments(arg "UNITE" "PROGRAM;TIMEOUT;COST" "SOURCES;DEPS;LABELS;NOT_SANITIZED" ${ARGN})
   if(NOT arg_SOURCES)
     set(arg_SOURCES "*.cpp")
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
+  if(NOT arg_COST)
+    set(arg_COST 1)
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${arg_SOURCES})
-  add_executable(${name} ${sources})
+  if(arg_PROGRAM)
+    add_library(${name} OBJECT EXCLUDE_FROM_ALL ${sources})
+    list(GET sources 0 source)
+    get_filename_component(folder "${source}" DIRECTORY)
+    set(command ${arg_PROGRAM} "--folder=${folder}")
+  else()
+    add_executable(${name} ${sources})
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+    set(command ${name})
+  endif()
   # fmt, since the precompiled headers of tests are compiled with its definitions.
-  target_link_libraries(${name} PRIVATE spscope_flags ${arg_DEPS} fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PUBLIC spscope_flags ${arg_DEPS} fmt::fmt GTest::gtest GTest::gmock)
   target_compile_definitions(${name} PRIVATE SPSCOPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              SPSCOPE_BINARY_DIR="${PROJECT_BINARY_DIR}")
   if(SPSCOPE_USE_PCH)
@@ -97,14 +123,24 @@ function(spscope_test name)
   if(arg_UNITE)
     spscope_unite(${name})
   endif()
-  add_test(NAME ${name} COMMAND ${name})
+
+  if(arg_PROGRAM)
+    if((SPSCOPE_SANITIZE MATCHES "address" AND NOT "hostile" IN_LIST arg_LABELS) OR
+       (SPSCOPE_SANITIZE MATCHES "thread" AND NOT "threads" IN_LIST arg_LABELS))
+      return()
+    endif()
+    target_link_libraries(${arg_PROGRAM} PRIVATE ${name})
+    set_property(TARGET ${arg_PROGRAM} APPEND PROPERTY SPSCOPE_TEST_FOLDERS "${folder}")
+  endif()
+  add_test(NAME ${name} COMMAND ${command})
+  list(GET command 0 program)
   if("hostile" IN_LIST arg_LABELS)
-    add_dependencies(hostile_tests ${name})
+    add_dependencies(hostile_tests ${program})
   endif()
   if("threads" IN_LIST arg_LABELS)
-    add_dependencies(threaded_tests ${name})
+    add_dependencies(threaded_tests ${program})
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} COST "${arg_COST}")
   if(SPSCOPE_SANITIZE AND arg_NOT_SANITIZED)
     list(JOIN arg_NOT_SANITIZED ":" patterns)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_FILTER=-${patterns}")

@@ -14,6 +14,8 @@ struct ReferenceRows {
   std::vector<double> row_max, row_sum;  // [rows]; (-inf, 0) for rows without keys
   // [rows]: of the scores of a row, the largest sum of absolute products, scale sum_i |q_i k_i|; 0 without keys.
   std::vector<double> largest_products;
+  // [rows]: how much values cancel: sum of (weight |v|)^2 over |out|^2, weights with sum 1; 0 without keys.
+  std::vector<double> cancellation;
 };
 
 // All rows of task.q, one q block after the other. task.state is not read. The mask is expanded to one flag per pair of

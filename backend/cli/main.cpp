@@ -20,6 +20,7 @@
 #include "backend/cli/help.h"
 #include "backend/cli/parse_command_line.h"
 #include "backend/config/environment.h"
+#include "backend/execute/device_environment.h"
 #include "backend/launch/bus_error.h"
 #include "backend/report/render.h"
 #include "backend/store/sqlite/store_memory.h"
@@ -132,9 +133,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   spscope::explain_bus_errors();
-  // 8 ranks of a GPU have up to 24 streams, and those that share one of its queues, of which there are 8 unless this
-  // asks for more, hold each other up. Before the driver starts and before any thread.
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  spscope::set_device_environment();
   try {
     return spscope::run(argc, argv);
   } catch (const spscope::Error& error) {

@@ -83,21 +83,4 @@ std::vector<std::string> settings_of(const ConfigKeys& keys) {
   return settings;
 }
 
-std::string config_text(const ConfigKeys& keys, const std::string& comment) {
-  std::string text = fmt::format("# {}\n", comment), section;
-  for (const auto& [key, value] : keys) {
-    const std::size_t dot = key.find('.');
-    if (key.substr(0, dot) != section) text += fmt::format("\n[{}]\n", section = key.substr(0, dot));
-    const bool number = value.find_first_not_of("0123456789") == value.npos;
-    if (key == "model.grid")
-      text += fmt::format("grid = [{}]\n", value);
-    else if (key == "run.strategies")
-      text += fmt::format("strategies = [\"{}\"]\n", value);
-    else
-      text += number ? fmt::format("{} = {}\n", key.substr(dot + 1), value)
-                     : fmt::format("{} = \"{}\"\n", key.substr(dot + 1), value);
-  }
-  return text;
-}
-
 }  // namespace spscope

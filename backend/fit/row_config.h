@@ -21,8 +21,7 @@ std::string cluster_of(const TimingRow& row);
 // "l20" of "L20", "a100" of "A100/A800": the name of the GPU's profile.
 std::string gpu_of(const TimingRow& row);
 
-// As settings for load_job(), and as the text of a config file that opens with `comment`.
+// As settings for load_job().
 std::vector<std::string> settings_of(const ConfigKeys& keys);
-std::string config_text(const ConfigKeys& keys, const std::string& comment);
 
 }  // namespace spscope

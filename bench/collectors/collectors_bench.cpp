@@ -10,7 +10,6 @@
 // given, or when a record is lost.
 //
 //   collectors_bench [--seconds 10] [--records-per-s 1000000] [--cupti FILE] [--strict-times] [--json]
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +23,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/collect/shard_writer.h"
+#include "bench/flags.h"
 #include "collectors/cupti/collector.h"
 #include "kernels/calibrate.h"
 #include "tests/fake_cupti/control.h"
@@ -195,29 +195,14 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   spscope::Options options;
-  const auto number = [&](int i, auto& value) {
-    const std::string_view text = i < argc ? argv[i] : "";
-    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc() && value >= 1;
-  };
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    bool known = true;
-    if (flag == "--seconds")
-      known = number(++i, options.seconds);
-    else if (flag == "--records-per-s")
-      known = number(++i, options.records_per_s);
-    else if (flag == "--cupti" && i + 1 < argc)
-      options.cupti = argv[++i];
-    else if (flag == "--strict-times")
-      options.strict_times = true;
-    else if (flag == "--json")
-      options.json = true;
-    else
-      known = false;
-    if (!known) {
-      std::cerr << "collectors_bench [--seconds N] [--records-per-s N] [--cupti FILE] [--strict-times] [--json]\n";
-      return 2;
-    }
+  if (!spscope::read_flags(argc, argv,
+                           {{"--seconds", &options.seconds},
+                            {"--records-per-s", &options.records_per_s},
+                            {"--cupti", &options.cupti},
+                            {"--strict-times", &options.strict_times},
+                            {"--json", &options.json}})) {
+    std::cerr << "usage: collectors_bench [--seconds N] [--records-per-s N] [--cupti FILE] [--strict-times] [--json]\n";
+    return 2;
   }
   const spscope::Result<int> code = spscope::capture([&] { return spscope::run(options); });
   if (code) return *code;

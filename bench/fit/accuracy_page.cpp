@@ -88,10 +88,11 @@ void write_accuracy(const std::string& path, const Evaluation& e, const std::vec
   const std::string text =
       "# How far predictions can be trusted\n\n"
       "Published times of whole runs, and what spscope predicts for them. bench/fit_bench.cpp writes this page: "
-      "`fit_bench . --write`.\nEach row's config is in bench/measured/configs; `spscope run CONFIG` predicts it. "
-      "*Unseen*: for each source the parameters are\nfitted again, from their priors and without any row of the "
-      "source, "
-      "and predict its rows: what a run of your own can expect.\nMisses are not left out.\n\n" +
+      "`fit_bench . --write`.\n"
+      "[bench/measured/README.md](../bench/measured/README.md) says how you get the config of a row; `spscope run "
+      "CONFIG` predicts it.\n"
+      "*Unseen*: for each source the parameters are fitted again, from their priors and without any row of the source, "
+      "and\npredict its rows: what a run of your own can expect. Misses are not left out.\n\n" +
       summary_section(summarize(e, fitted), summarize(e, unseen)) + "\n" + rows_section(e, fitted, unseen) +
       "\n## Pairs in the wrong order\n\nStrategies of one source, model and shape on as many GPUs, over 8 % apart; "
       "predicted with the source unseen.\n\n| GPUs | one | other | measured, one over other | predicted |\n"

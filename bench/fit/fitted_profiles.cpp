@@ -130,15 +130,4 @@ void write_clusters(const std::string& folder, const Evaluation& e, std::span<co
   }
 }
 
-void write_configs(const std::string& folder, const Evaluation& e) {
-  for (const RowModel& row : e.rows) {
-    ConfigKeys keys = row_config(row.row());
-    for (auto& [key, value] : keys)
-      if (key == "cluster.profile") value = "../" + value;
-    write_file(fmt::format("{}/configs/{}.toml", folder, row.row().id),
-               config_text(keys, fmt::format("{}: {} on {} x {}", row.row().id, row.row().model, row.row().gpus,
-                                             row.row().gpu)));
-  }
-}
-
 }  // namespace spscope

@@ -24,7 +24,5 @@ double seconds_with(const RowModel& row, const FittedProfiles& fitted);
 void write_layers(const std::string& root, const FittedProfiles& fitted);
 // Every cluster file of a folder that leaves numbers to the layers.
 void write_clusters(const std::string& folder, const Evaluation& e, std::span<const double> values);
-// A config for each row.
-void write_configs(const std::string& folder, const Evaluation& e);
 
 }  // namespace spscope

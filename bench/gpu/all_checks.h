@@ -10,6 +10,8 @@ CheckResult check_conformance(const CheckContext& context, int ranks);
 CheckResult check_one_sided(const CheckContext& context);
 // check_kernels.cpp
 CheckResult check_kernels(const CheckContext& context);
+// check_ipc.cpp
+CheckResult check_ipc(const CheckContext& context);
 // check_failures.cpp
 CheckResult check_failures(const CheckContext& context);
 // check_measure.cpp

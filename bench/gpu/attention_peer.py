@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""FlashAttention-2 of PyTorch, in turn with a kernel of spscope on the same GPU (bench/gpu/peer.h starts it).
+"""FlashAttention-2 and cuDNN of PyTorch, in turn with a kernel of spscope on the same GPU (bench/gpu/peer.h starts it).
 
     attention_peer.py HEADS TOKENS HEAD_DIM
 
-Prints one line of JSON: {"versions": ...}, or {"missing": why there is no such peer}. Then answers each line of its
-input with {"ms": median time of one dense forward pass in bf16, batch 1, between two events of the device}, of passes
-back to back after a warm-up by time, as bench/gpu/rank_alone.h does on the other side.
+Prints one line of JSON: {"versions": ..., "backends": [...], "without": why others are missing}, or {"missing": why
+there is no peer}. Then answers each line of its input, which names a backend, with {"ms": median time of one dense
+forward pass in bf16, batch 1, between two events of the device}, of passes back to back after a warm-up by time, as
+bench/gpu/rank_alone.h does on the other side.
 """
 import json
 import statistics
@@ -13,21 +14,22 @@ import sys
 import time
 
 WARMUP_S, LAUNCHES = 0.2, 8
+BACKENDS = ("FLASH_ATTENTION", "CUDNN_ATTENTION")
 
 
 def say(**answer):
     print(json.dumps(answer), flush=True)
 
 
-def make_attention(torch, heads, tokens, head_dim):
-    """Raises an exception where PyTorch has no flash kernel for this device and shape."""
+def make_attention(torch, name, heads, tokens, head_dim):
+    """Raises an exception where PyTorch has no such kernel for this device and shape."""
     import torch.nn.functional as functional
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     q, k, v = (torch.randn(1, heads, tokens, head_dim, device="cuda", dtype=torch.bfloat16) for _ in range(3))
 
     def attend():
-        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        with sdpa_kernel(getattr(SDPBackend, name)):
             return functional.scaled_dot_product_attention(q, k, v)
 
     attend()
@@ -61,14 +63,18 @@ def main():
         torch.zeros(1, device="cuda")
     except Exception as error:
         return say(missing=f"PyTorch {torch.__version__} has no GPU: {error}")
-    try:
-        attend = make_attention(torch, heads, tokens, head_dim)
-    except Exception as error:
-        return say(missing=f"PyTorch {torch.__version__} has no flash kernel here: {error}")
-    say(versions=f"torch {torch.__version__}, CUDA {torch.version.cuda}, backend FLASH_ATTENTION, "
-                 f"{torch.cuda.get_device_name()}")
-    for _ in sys.stdin:
-        say(ms=median_ms(torch, attend))
+    attention, without = {}, []
+    for name in BACKENDS:
+        try:
+            attention[name] = make_attention(torch, name, heads, tokens, head_dim)
+        except Exception as error:
+            without.append(f"{name}: {error}")
+    if not attention:
+        return say(missing=f"PyTorch {torch.__version__} has no kernel here: {'; '.join(without)}")
+    say(versions=f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}, "
+                 f"{torch.cuda.get_device_name()}", backends=list(attention), without="; ".join(without))
+    for line in sys.stdin:
+        say(ms=median_ms(torch, attention[line.strip()]))
 
 
 if __name__ == "__main__":

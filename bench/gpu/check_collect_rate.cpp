@@ -126,7 +126,7 @@ CheckResult check_collect_rate(const CheckContext& context) {
   CheckResult result;
   const CuptiHere cupti(context, result);
   if (cupti.is_missing()) return result;
-  cuda::Gpu gpu(0);
+  cuda::Gpu& gpu = cuda::Gpu::of(0);
   std::vector<Rate> rates;
   for (const int threads : kThreads) rates.push_back(measure(threads, gpu, cupti, context, result));
   std::int64_t dropped = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "backend/execute/cuda/context.h"
 #include "backend/execute/execute.h"
 #include "backend/execute/reference/reference.h"
 #include "backend/schedule/memory.h"
@@ -42,7 +41,6 @@ std::string fault_of(const Plan& plan, const Request& request, const Activations
 }
 
 struct Tally {
-  const cuda::CudaContext kept{0};  // each plan would make and release the GPU's otherwise, which takes 0.3 s
   CheckResult result;
   int plans = 0;
   double largest_error = 0;

@@ -53,7 +53,7 @@ class PackBench {
  public:
   explicit PackBench(const Shape& shape)
       : shape_(shape),
-        gpu_(0),
+        gpu_(cuda::Gpu::of(0)),
         current_(gpu_.context()),
         stream_(gpu_.context()),
         from_(gpu_.context(), static_cast<std::size_t>(shape.num_bytes())),
@@ -112,7 +112,7 @@ class PackBench {
   }
 
   Shape shape_;
-  cuda::Gpu gpu_;
+  cuda::Gpu& gpu_;
   cuda::CurrentContext current_;
   cuda::Stream stream_;
   cuda::DeviceMemory from_, to_;

@@ -136,7 +136,17 @@ Conversation::Conversation(const std::vector<std::string>& command, const std::s
 Conversation::~Conversation() {
   close(input_);
   close(output_);
-  waitpid(pid_, nullptr, 0);
+  if (pid_ > 0) waitpid(pid_, nullptr, 0);
+}
+
+std::string Conversation::end_if_ended() {
+  int status = 0;
+  if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) == pid_) {
+    pid_ = -1;
+    end_ = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                               : fmt::format("exit code {}", WEXITSTATUS(status));
+  }
+  return end_;
 }
 
 std::optional<std::string> Conversation::read_line() {

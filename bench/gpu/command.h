@@ -43,10 +43,12 @@ class Conversation {
   // The next line that it prints; nothing once it has ended.
   std::optional<std::string> read_line();
   void write_line(const std::string& line);
+  // How it ended, as "signal 9" or "exit code 1"; "" while it runs.
+  std::string end_if_ended();
 
  private:
   int pid_ = -1, input_ = -1, output_ = -1;
-  std::string pending_;
+  std::string pending_, end_;
 };
 
 }  // namespace spscope::gpu_check

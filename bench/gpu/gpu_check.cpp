@@ -9,9 +9,11 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/exit_code.h"
+#include "backend/execute/device_environment.h"
 #include "backend/launch/stop_signals.h"
 #include "bench/gpu/check.h"
 #include "bench/gpu/command.h"
+#include "bench/gpu/ipc_side.h"
 #include "bench/gpu/parts.h"
 #include "bench/gpu/results.h"
 
@@ -218,6 +220,8 @@ int run_all(const Flags& flags) {
 }
 
 int run(char** program_and_arguments, std::span<char*> arguments) {
+  if (arguments.size() == 3 && std::string_view(arguments[0]) == "--ipc-peer")
+    return run_ipc_peer(arguments[1], arguments[2]);
   if (!arguments.empty() && (std::string_view(arguments[0]) == "--help" || std::string_view(arguments[0]) == "-h")) {
     std::cout << kUsage;
     return kExitDone;
@@ -236,6 +240,7 @@ int run(char** program_and_arguments, std::span<char*> arguments) {
 }  // namespace spscope::gpu_check
 
 int main(int argc, char** argv) {
+  spscope::set_device_environment();
   try {
     return spscope::gpu_check::run(argv, std::span(argv + 1, argv + argc));
   } catch (const spscope::Error& error) {

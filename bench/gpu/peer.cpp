@@ -11,10 +11,13 @@ AttentionPeer::AttentionPeer(const CheckContext& context, const Heads& heads, in
                      std::to_string(tokens), std::to_string(heads.head_dim)},
                     error_file_) {
   const std::optional<Json> hello = Json::parse(answer_or_fail());
-  if (hello && hello->contains("versions"))
+  if (hello && hello->contains("versions")) {
     versions_ = (*hello)["versions"].text();
-  else
+    without_ = (*hello)["without"].text();
+    for (const Json& backend : (*hello)["backends"]) backends_.insert(backend.text());
+  } else {
     missing_ = hello && hello->contains("missing") ? (*hello)["missing"].text() : "the peer's answer is not understood";
+  }
 }
 
 std::string AttentionPeer::answer_or_fail() {
@@ -22,8 +25,8 @@ std::string AttentionPeer::answer_or_fail() {
   throw Error(ErrorCode::kUnavailable, "attention_peer.py ended early: " + tail_of(error_file_));
 }
 
-double AttentionPeer::run_ms() {
-  conversation_.write_line("run");
+double AttentionPeer::run_ms(const std::string& backend) {
+  conversation_.write_line(backend);
   const std::optional<Json> answer = Json::parse(answer_or_fail());
   if (!answer || !answer->contains("ms")) throw Error(ErrorCode::kUnavailable, "attention_peer.py answers without ms");
   return (*answer)["ms"].number();

@@ -1,8 +1,8 @@
-// A peer in Python (attention_peer.py) that takes turns with a kernel of this process on the same GPU.
+// Peers in Python (attention_peer.py) that takes turns with a kernel of this process on the same GPU.
 #pragma once
 
+#include <set>
 #include <string>
-#include <vector>
 
 #include "bench/gpu/check.h"
 #include "bench/gpu/command.h"
@@ -16,15 +16,19 @@ class AttentionPeer {
 
   const std::string& missing() const { return missing_; }    // why there is none; "" when it is ready
   const std::string& versions() const { return versions_; }  // "torch 2.11.0, CUDA 13.0, backend ..."
-  // Milliseconds of its attention, the median of some launches after a warm-up. Throws Error.
-  double run_ms();
+  // Of PyTorch, as SDPBackend names them.
+  bool has(const std::string& backend) const { return backends_.contains(backend); }
+  const std::string& without() const { return without_; }  // why others are missing
+  // Milliseconds of its attention, the median of some launches after a warm-up. Throws Error. REQUIRES: has(backend).
+  double run_ms(const std::string& backend);
 
  private:
   std::string answer_or_fail();
 
   std::string error_file_;
   Conversation conversation_;
-  std::string missing_, versions_;
+  std::string missing_, versions_, without_;
+  std::set<std::string> backends_;
 };
 
 }  // namespace spscope::gpu_check

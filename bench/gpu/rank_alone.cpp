@@ -7,7 +7,10 @@
 namespace spscope::gpu_check {
 
 RankAlone::RankAlone(const Plan& plan, const Request& request, const Activations& activations)
-    : layout_(plan), slots_(plan, layout_), gpu_(0), steps_(plan, request, activations, layout_, slots_, gpu_, 0) {
+    : layout_(plan),
+      slots_(plan, layout_),
+      gpu_(cuda::Gpu::of(0)),
+      steps_(plan, request, activations, layout_, slots_, gpu_, 0) {
   steps_.enqueue();
   wait();
 }

@@ -30,7 +30,7 @@ class RankAlone {
 
   const MemoryLayout layout_;
   cuda::DeviceSlots slots_;
-  cuda::Gpu gpu_;
+  cuda::Gpu& gpu_;
   const cuda::RankSteps steps_;
 };
 

@@ -160,14 +160,18 @@ bool Session::enable(Kind kind, const char* what) {
   return true;
 }
 
+// Chosen calls are recorded only by a CUPTI that was asked before the process made its first context, and only in its
+// first session (13.0 on an H100, 580.159.04); it says nothing when it is too late. A run of a plan has contexts by
+// then.
 void Session::enable_calls() {
   const Calls& calls = library_.calls;
+  if (options_.ids) {
+    enable(Kind::kDriverApi, "calls of the driver, without which no work has an op");
+    return;
+  }
   if (calls.cuptiActivityEnableRuntimeApi == nullptr || calls.cuptiActivityEnableDriverApi == nullptr) {
-    if (options_.ids)
-      enable(Kind::kDriverApi, "calls of the driver, without which no work has an op");
-    else
-      note("calls on the host", Error(ErrorCode::kCannotCollect, "this CUPTI cannot record chosen ones alone",
-                                      "use CUPTI of CUDA 12.8 or newer"));
+    note("calls on the host", Error(ErrorCode::kCannotCollect, "this CUPTI cannot record chosen ones alone",
+                                    "use CUPTI of CUDA 12.8 or newer"));
     return;
   }
   constexpr std::uint32_t kVersion13 = 130000;

@@ -28,9 +28,9 @@ struct SessionOptions {
   PoolOptions pool = {};
   std::chrono::milliseconds flush_every{100};  // records are handed over at least so often
   bool markers = true;                         // NVTX
-  // Threads of this process push ids (push_id), which reach work only by calls that are recorded. They call the driver:
-  // a CUPTI that cannot record chosen calls alone records all of its. The driver is at work already: a CUPTI that does
-  // not tell the sizes of its records by then is refused.
+  // Threads of this process push ids (push_id), which reach work only by calls that are recorded. They call the driver,
+  // so CUPTI records all calls of it. The driver is at work already: a CUPTI that does not tell the sizes of its
+  // records by then is refused.
   bool ids = true;
   // On the session's thread, so often: what had ended some time before that has been handed over.
   std::function<void()> after_flush = {};

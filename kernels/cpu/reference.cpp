@@ -63,10 +63,10 @@ double absolute_dot(const std::vector<double>& a, const std::vector<double>& b) 
 ReferenceRows reference_attention(const AttentionTask& task) {
   const Dense q = dense_rows(task, task.q), k = dense_rows(task, task.k), v = dense_rows(task, task.v);
   const std::vector<bool> active = dense_mask(task);
-  ReferenceRows result{task.head_dim, std::vector<double>(q.rows.size() * task.head_dim, 0.0), {}, {}, {}};
+  ReferenceRows result{task.head_dim, std::vector<double>(q.rows.size() * task.head_dim, 0.0), {}, {}, {}, {}};
   std::vector<double> scores(k.rows.size());
   for (std::size_t row = 0; row < q.rows.size(); ++row) {
-    double maximum = -std::numeric_limits<double>::infinity(), sum = 0, largest = 0;
+    double maximum = -std::numeric_limits<double>::infinity(), sum = 0, largest = 0, squares = 0;
     for (std::size_t key = 0; key < k.rows.size(); ++key) {
       const bool kept = active[q.block[row] * task.k.size() + k.block[key]];
       scores[key] = kept ? task.scale * dot(q.rows[row], k.rows[key]) : -std::numeric_limits<double>::infinity();
@@ -78,9 +78,15 @@ ReferenceRows reference_attention(const AttentionTask& task) {
       if (scores[key] == -std::numeric_limits<double>::infinity()) continue;
       const double weight = std::exp(scores[key] - maximum);
       sum += weight;
+      squares += weight * weight * dot(v.rows[key], v.rows[key]);
       for (int i = 0; i < task.head_dim; ++i) out[i] += weight * v.rows[key][i];
     }
-    for (int i = 0; i < task.head_dim && sum > 0; ++i) out[i] /= sum;
+    double square = 0;
+    for (int i = 0; i < task.head_dim && sum > 0; ++i) {
+      out[i] /= sum;
+      square += out[i] * out[i];
+    }
+    result.cancellation.push_back(square > 0 ? squares / (sum * sum * square) : 0);
     result.row_max.push_back(maximum);
     result.row_sum.push_back(sum);
     result.largest_products.push_back(largest);

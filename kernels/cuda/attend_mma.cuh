@@ -13,7 +13,9 @@
 // Pipeline: keys and values are items of one ring of kRing tiles. Before item i is used, its copies have arrived and
 // the block has met once, which also frees the place of item i - 1; the load of item i + kRing - 1 goes there, and then
 // runs beside kRing - 1 products.
-// Registers a thread for D = 128: O 128, S 64, and fragments; more than 255 would spill, which tests forbid.
+// Registers a thread for D = 128: O 128, S 64, and fragments; more than 255 would spill, which tests forbid. Softmax
+// after the second load, where the compiler mixes it with P V, holds scores and weights at once and spills: 3 to 5 %
+// slower on an H100 (bench/RESULTS.md).
 // Reference and tolerance: kernels/reference.h, tests/unit/kernels_cuda.
 #pragma once
 

@@ -54,11 +54,3 @@ expect 0 "build/cuda has nvidia-cuda-nvcc"
 expect_build cuda
 fake_pip 1
 expect 0 "is there: $temporary/build/cuda/bin/nvcc"
-# A machine with a compiler and without the tools gets those alone.
-rm -r "$temporary/build/cuda"
-cp /bin/true "$temporary/tools/nvcc"
-cp /bin/true "$temporary/cuobjdump"
-fake_pip 0 cuobjdump
-expect 0 "build/cuda has nvidia-cuda-cuobjdump>=13.2,<14 nvidia-cuda-nvdisasm>=13.2,<14"
-fake_pip 1
-expect 0 "is there: $temporary/tools/nvcc"

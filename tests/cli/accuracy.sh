@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What docs/accuracy.md says is predicted is what the program prints for the config beside the row.
+# What docs/accuracy.md says is predicted is what the program prints for the config of the row.
 # shellcheck source-path=SCRIPTDIR source=common.inc
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
 
@@ -33,7 +33,9 @@ EOF
 
 "$python" rows.py "$SOURCE_DIR" >rows
 [ "$(wc -l <rows)" -eq 10 ] || fail "the document has other rows than the table"
+"$MEASURED_CONFIGS" "$SOURCE_DIR/bench/measured/end_to_end.csv" configs >"$out"
+expect_out 'wrote 300 configs to configs'
 while read -r id predicted scope steps; do
-  expect_exit 0 run "$SOURCE_DIR/bench/measured/configs/$id.toml" --json
+  expect_exit 0 run "configs/$id.toml" --json
   "$python" check.py "$out" "$predicted" "$scope" "$steps" || fail "$id"
 done <rows

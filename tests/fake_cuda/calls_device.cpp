@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tests/fake_cuda/fake.h"
 
@@ -195,10 +196,13 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return call([&] {
     require_device(device);
-    const std::lock_guard lock(fake().mutex);
-    CUctx_st& primary = *fake().contexts[static_cast<std::size_t>(device)];
-    if (primary.users == 0) throw Fault{CUDA_ERROR_INVALID_CONTEXT, "a primary context is released too often"};
-    --primary.users;
+    FakeDriver& driver = fake();
+    const std::lock_guard lock(driver.mutex);
+    std::unique_ptr<CUctx_st>& primary = driver.contexts[static_cast<std::size_t>(device)];
+    if (primary->users == 0) throw Fault{CUDA_ERROR_INVALID_CONTEXT, "a primary context is released too often"};
+    if (--primary->users > 0 || primary->failed != CUDA_ERROR_LAUNCH_FAILED) return;
+    // What a kernel has broken goes with the context; a lost GPU stays lost.
+    driver.broken_contexts.push_back(std::exchange(primary, make_context(driver, device)));
   });
 }
 

@@ -65,6 +65,13 @@ double time_of(CUevent handle) {
 
 extern "C" {
 
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return call([&] {
+    current_context();
+    *least = 0, *greatest = -5;
+  });
+}
+
 CUresult cuStreamCreateWithPriority(CUstream* made, unsigned flags, int) {
   return call([&] {
     CUctx_st& context = current_context();

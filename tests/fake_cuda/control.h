@@ -13,5 +13,7 @@ long long spscope_fake_cuda_launches();
 long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks);
 // How many allocations, streams and events were made since the last reset.
 long long spscope_fake_cuda_made();
+// How many modules were loaded since then.
+long long spscope_fake_cuda_modules();
 
 }  // extern "C"

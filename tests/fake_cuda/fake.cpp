@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -10,13 +11,12 @@
 namespace spscope::fake_cuda {
 namespace {
 
-std::unique_ptr<FakeDriver> make_driver(std::string_view settings) {
+// `contexts`: those of at least so many devices, of which settings may show fewer.
+std::unique_ptr<FakeDriver> make_driver(std::string_view settings, std::size_t contexts = 0) {
   auto driver = std::make_unique<FakeDriver>(read_settings(settings));
-  for (int device = 0; device < driver->settings.devices; ++device) {
-    driver->contexts.push_back(std::make_unique<CUctx_st>());
-    driver->contexts.back()->driver = driver.get();
-    driver->contexts.back()->device = device;
-  }
+  contexts = std::max(contexts, static_cast<std::size_t>(driver->settings.devices));
+  for (int device = 0; device < static_cast<int>(contexts); ++device)
+    driver->contexts.push_back(make_context(*driver, device));
   return driver;
 }
 
@@ -42,6 +42,13 @@ Handle& known(const std::vector<std::unique_ptr<Handle>>& handles, const Handle*
 
 }  // namespace
 
+std::unique_ptr<CUctx_st> make_context(FakeDriver& driver, int device) {
+  auto context = std::make_unique<CUctx_st>();
+  context->driver = &driver;
+  context->device = device;
+  return context;
+}
+
 FakeDriver& fake() { return *current_driver(); }
 
 void start_again(std::string_view settings) {
@@ -50,9 +57,11 @@ void start_again(std::string_view settings) {
     int none = CUDA_SUCCESS;
     context->failed.compare_exchange_strong(none, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   }
-  auto after = make_driver(settings);
+  auto after = make_driver(settings, before.contexts.size());
   after->initialised = before.initialised.load();
   after->before = &before;
+  // Who retained a context before releases it after.
+  for (std::size_t i = 0; i < before.contexts.size(); ++i) after->contexts[i]->users = before.contexts[i]->users;
   current_driver() = after.release();
 }
 
@@ -113,6 +122,12 @@ long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks) {
   const std::lock_guard lock(driver.mutex);
   const auto found = driver.launches.find({kernel, blocks});
   return found == driver.launches.end() ? 0 : found->second;
+}
+
+long long spscope_fake_cuda_modules() {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  return static_cast<long long>(driver.modules.size());
 }
 
 long long spscope_fake_cuda_made() {

@@ -87,7 +87,7 @@ struct FakeDriver {
   std::atomic<std::int64_t> num_launches = 0;
   std::mutex mutex;  // of what follows, and of what handles say of themselves
   std::map<std::pair<std::string, unsigned>, std::int64_t> launches;  // by kernel and blocks of its grid
-  std::vector<std::unique_ptr<CUctx_st>> contexts;
+  std::vector<std::unique_ptr<CUctx_st>> contexts, broken_contexts;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;
   std::vector<std::unique_ptr<CUmod_st>> modules;
@@ -96,6 +96,7 @@ struct FakeDriver {
 };
 
 FakeDriver& fake();
+std::unique_ptr<CUctx_st> make_context(FakeDriver& driver, int device);
 // Contexts of before fail from now on.
 void start_again(std::string_view settings);
 

@@ -19,6 +19,9 @@ class FakeCuda {
   FakeCuda(const FakeCuda&) = delete;
 
   std::string fault() const { return library_.call<decltype(spscope_fake_cuda_fault)>("spscope_fake_cuda_fault")(); }
+  long long modules() const {
+    return library_.call<decltype(spscope_fake_cuda_modules)>("spscope_fake_cuda_modules")();
+  }
   long long made() const { return library_.call<decltype(spscope_fake_cuda_made)>("spscope_fake_cuda_made")(); }
   long long launches() const {
     return library_.call<decltype(spscope_fake_cuda_launches)>("spscope_fake_cuda_launches")();

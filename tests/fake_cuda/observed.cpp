@@ -1,5 +1,7 @@
 #include "tests/fake_cuda/observed.h"
 
+#include <algorithm>
+
 #include "tests/fake_cuda/fake.h"
 
 namespace spscope::fake_cuda {
@@ -28,5 +30,11 @@ void Observed::end() {
 }
 
 extern "C" void spscope_fake_cuda_observe(const FakeDriverObserver* observer) { current_observer = observer; }
+
+extern "C" bool spscope_fake_cuda_has_context() {
+  FakeDriver& driver = fake();
+  const std::lock_guard lock(driver.mutex);
+  return std::ranges::any_of(driver.contexts, [](const auto& context) { return context->users > 0; });
+}
 
 }  // namespace spscope::fake_cuda

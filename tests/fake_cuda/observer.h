@@ -28,4 +28,6 @@ struct FakeDriverObserver {
 extern "C" {
 // From now on; null: nobody. The observer stays where it is as long as the process.
 void spscope_fake_cuda_observe(const FakeDriverObserver* observer);
+// Whether the process has retained a context.
+bool spscope_fake_cuda_has_context();
 }

@@ -53,14 +53,11 @@ CUstream_st*& running() {
   return stream;
 }
 
-void run_in(CUstream_st& stream, std::int64_t index, const std::function<void()>& work) {
+void run_in(CUstream_st& stream, const std::function<void()>& work) {
   CUctx_st& context = *stream.context;
-  const Settings& settings = context.driver->settings;
   if (context.failed.load() != CUDA_SUCCESS) return;
   running() = &stream;
   try {
-    if (stream.number == settings.stalled_stream && index >= settings.stall_after)
-      wait_until(context, [] { return false; });
     work();
   } catch (const Fault& fault) {
     fail(context, fault);
@@ -70,13 +67,12 @@ void run_in(CUstream_st& stream, std::int64_t index, const std::function<void()>
 }  // namespace
 
 void enqueue(CUstream_st& stream, std::function<void()> work) {
-  std::int64_t index = 0;
   {
     const std::lock_guard lock(stream.mutex);
-    index = stream.num_enqueued++;
+    ++stream.num_enqueued;
   }
-  stream.queue->push([&stream, index, work = std::move(work)] {
-    run_in(stream, index, work);
+  stream.queue->push([&stream, work = std::move(work)] {
+    run_in(stream, work);
     const std::lock_guard lock(stream.mutex);
     ++stream.num_ended;
     stream.ended.notify_all();

@@ -69,10 +69,6 @@ bool set(Settings& settings, const std::string& key, const std::string& value) {
     settings.queues = std::stoi(value);
   } else if (key == "jitter") {
     settings.jitter = static_cast<unsigned>(std::stoul(value));
-  } else if (key == "stall") {
-    const auto [stream, after] = counted(value);
-    settings.stalled_stream = std::stoi(stream);
-    settings.stall_after = after;
   } else {
     return plant(settings, key, value);
   }
@@ -99,10 +95,7 @@ Settings read_settings(std::string_view text) {
     else if (!set(settings, key, value))
       throw std::runtime_error("SPSCOPE_FAKE_CUDA: \"" + key + "\" is not a setting (tests/fake_cuda/settings.h)");
   }
-  if (only_rank >= 0 && only_rank != rank_of_process()) {
-    settings.failures.clear();
-    settings.stalled_stream = 0;
-  }
+  if (only_rank >= 0 && only_rank != rank_of_process()) settings.failures.clear();
   return settings;
 }
 

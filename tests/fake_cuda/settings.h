@@ -19,7 +19,6 @@
 //   hang=KERNEL:N    the N-th launch never ends
 //   kill=KERNEL:N    the process dies (SIGKILL) when the N-th launch runs: a dead peer for others
 //   lose=DEVICE:N    the GPU is lost at the N-th launch on it
-//   stall=STREAM:N   the STREAM-th stream that is made (from 1) does nothing after N pieces of work
 #pragma once
 
 #include <atomic>
@@ -52,7 +51,6 @@ struct Settings {
   int unready = 0;
   int queues = 0;       // 0: each stream has its own
   unsigned jitter = 0;  // 0: none
-  int stalled_stream = 0, stall_after = 0;
   std::vector<std::unique_ptr<PlantedFailure>> failures;
 };
 

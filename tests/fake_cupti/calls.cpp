@@ -10,6 +10,7 @@ using spscope::fake_cupti::complete_taken;
 using spscope::fake_cupti::Fake;
 using spscope::fake_cupti::fake;
 using spscope::fake_cupti::give_up_kernels;
+using spscope::fake_cupti::has_context;
 using spscope::fake_cupti::kVersion;
 using spscope::fake_cupti::observe_driver;
 using spscope::fake_cupti::planted;
@@ -32,6 +33,18 @@ CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpt
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake());
   return CUPTI_SUCCESS;
 }
+
+// As CUPTI 13.0 does: where there is a context already, it answers success and records nothing.
+#if SPSCOPE_FAKE_CUPTI == 13
+CUptiResult choose_call(CUpti_ActivityKind domain, CUpti_CallbackId id, std::uint8_t enable) {
+  const Lock lock(fake().mutex);
+  if (enable == 0)
+    fake().calls.erase({domain, id});
+  else if (!has_context())
+    fake().calls.insert({domain, id});
+  return CUPTI_SUCCESS;
+}
+#endif
 
 }  // namespace
 
@@ -78,21 +91,11 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_Callback
 }
 
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, std::uint8_t enable) {
-  const Lock lock(fake().mutex);
-  if (enable != 0)
-    fake().calls.insert({CUPTI_ACTIVITY_KIND_RUNTIME, id});
-  else
-    fake().calls.erase({CUPTI_ACTIVITY_KIND_RUNTIME, id});
-  return CUPTI_SUCCESS;
+  return choose_call(CUPTI_ACTIVITY_KIND_RUNTIME, id, enable);
 }
 
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, std::uint8_t enable) {
-  const Lock lock(fake().mutex);
-  if (enable != 0)
-    fake().calls.insert({CUPTI_ACTIVITY_KIND_DRIVER, id});
-  else
-    fake().calls.erase({CUPTI_ACTIVITY_KIND_DRIVER, id});
-  return CUPTI_SUCCESS;
+  return choose_call(CUPTI_ACTIVITY_KIND_DRIVER, id, enable);
 }
 #endif
 

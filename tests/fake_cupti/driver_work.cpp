@@ -116,11 +116,24 @@ constexpr FakeDriverObserver kObserver = {called, now_ns, worked};
 
 }  // namespace
 
-void observe_driver(bool observe) {
+namespace {
+
+template <typename Function>
+Function* of_driver(const char* name) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr) return;
-  const auto tell = reinterpret_cast<decltype(&spscope_fake_cuda_observe)>(dlsym(driver, "spscope_fake_cuda_observe"));
+  return driver == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(driver, name));
+}
+
+}  // namespace
+
+void observe_driver(bool observe) {
+  auto* const tell = of_driver<decltype(spscope_fake_cuda_observe)>("spscope_fake_cuda_observe");
   if (tell != nullptr) tell(observe ? &kObserver : nullptr);
+}
+
+bool has_context() {
+  auto* const ask = of_driver<decltype(spscope_fake_cuda_has_context)>("spscope_fake_cuda_has_context");
+  return ask != nullptr && ask();
 }
 
 void report_driver_work() {

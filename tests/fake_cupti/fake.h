@@ -84,6 +84,8 @@ void write_call(CUpti_ActivityKind domain, std::uint32_t id, std::uint32_t threa
 
 // Whether the fake CUDA driver of this process, if there is one, tells this CUPTI of its work.
 void observe_driver(bool observe);
+// Whether that driver has a context.
+bool has_context();
 // Appends what it told to the file that SPSCOPE_FAKE_CUPTI_REPORT names, as a line of JSON.
 void report_driver_work();
 

@@ -25,7 +25,7 @@ def emulated(machine, checks):
     assert {figure["verdict"] for _, figure in figures if "limit" in figure} == {"not compared: fake device"}
     limits = {(name, figure["limit"]) for name, figure in figures if "limit" in figure}
     assert {(name, "at least 0.95") for name in DENSE} <= limits
-    assert {(name, "at least 0.85") for name in ("sparse-64", "sparse-128", "pack")} <= limits
+    assert {("sparse-64", "at least 0.7"), ("sparse-128", "at least 0.85"), ("pack", "at least 0.85")} <= limits
     assert {("layer-error", "at most 2"), ("layer-project", "at most 0.05"), ("layer-project", "at most 0.02")} <= limits
     assert {("collect-cost", "at most 0.01"), ("collect-cost", "at most 0.02"), ("collect-cost", "at most 0"),
             ("collect-rate", "at most 0"), ("collect-nvml", "at most 0.05"), ("attach-torch", "at most 0.02")} <= limits
@@ -42,7 +42,7 @@ def collected(checks):
     figures = {name: {figure["name"]: figure["value"] for figure in checks[name].get("figures", [])} for name in checks}
     cost = figures["collect-cost"]
     assert cost["kernels of ops"] == cost["of these with the call that launched them"] > 0, cost
-    assert cost["kernels that begin before their launch"] == 0, cost
+    assert cost["kernels that begin over 10 us before their launch"] == 0, cost
     assert figures["collect-rate"]["records dropped, all rates"] == 0
     assert all(figures["collect-rate"][f"records, {threads} threads"] > 0 for threads in (1, 2, 4))
     same = {name: value for name, value in figures["collect-nvml"].items() if "nvidia-smi" in name}

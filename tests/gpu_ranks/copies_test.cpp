@@ -55,6 +55,17 @@ TEST(GpuCopies, AMessageOfHeadsIsOneCopyForEachTensorAndSample) {
   EXPECT_GT(messages, 0);
 }
 
+TEST(GpuLaunches, AProcessLoadsTheKernelsOnceForAllItsRuns) {
+  const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kBf16);
+  const Activations activations = generate_activations(request, 1);
+  const FakeCuda fake;
+  ExecuteOptions options;
+  options.device = "cuda";
+  for (const char* const strategy : {"ulysses", "ring", "ulysses"})
+    execute(plan_of(request, strategy), request, activations, options);
+  EXPECT_EQ(fake.modules(), 1);
+}
+
 TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
   const auto launches_of = [](const char* strategy) {
     const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kFp32);
@@ -73,7 +84,7 @@ TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
 // Of a head the stretches with the most keys, one head after the other; of the last ones, of all heads, likewise.
 TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
   namespace kc = kernels::cuda;
-  constexpr TestedWorkload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 16, 16}, .block = 8};
+  constexpr TestedWorkload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 32, 24}, .block = 8};
   const Request request = make_request(kLong, *find_pattern("sparge"), 1, Dtype::kFp32);
   const Plan plan = plan_of(request, "single");
   const MemoryLayout layout(plan);

@@ -64,6 +64,12 @@ TEST(GpuFailure, AKernelThatFailsWhileItRunsNamesRankAndOp) {
   const Error error = ring.error();
   EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
   EXPECT_THAT(error.what(), MatchesRegex("rank [0-3] failed in attend op [0-9]+ \\(sequence [0-9]+, lane 0\\): .*"));
+  // What a kernel has broken stays with its context.
+  ExecuteOptions options;
+  options.device = "cuda";
+  const ExecuteResult next = execute(ring.plan, ring.request, ring.activations, options);
+  EXPECT_EQ(Reference(ring.request, ring.activations, VerifyExtent::kFull, 0).check(next.outputs).verdict,
+            Verdict::kPassed);
 }
 
 TEST(GpuFailure, AGpuThatIsLostNamesRankAndOp) {

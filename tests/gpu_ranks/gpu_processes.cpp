@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "backend/base/result.h"
+#include "backend/execute/device_environment.h"
 #include "backend/execute/execute.h"
 #include "backend/execute/reference/reference.h"
 #include "backend/schedule/memory.h"
@@ -117,4 +118,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace spscope
 
-int main(int argc, char** argv) { return spscope::run(argc, argv); }
+int main(int argc, char** argv) {
+  spscope::set_device_environment();
+  return spscope::run(argc, argv);
+}

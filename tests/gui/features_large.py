@@ -73,7 +73,7 @@ def million_events_cost_little(world):
     edge of what is shown; and no more rectangles are drawn than a list holds."""
     path = _million(world)
     if path is None:
-        return "gui_files_bench is not built (SPSCOPE_BUILD_BENCH)"
+        return "gui_files_bench is not built (SPSCOPE_BUILD_EXTENDED)"
     begin = time.monotonic()
     window = world.open(f"{path}#timeline?time=file")
     opened = window.state

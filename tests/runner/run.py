@@ -19,7 +19,7 @@ from results import read_results
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "results"
-PRESET = "ci"
+PRESET = "once"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class GpuCalibration {
   explicit GpuCalibration(const CalibrateOptions& options)
       : options_(options),
         sizes_(sizes_of(options)),
-        gpu_(0),
+        gpu_(Gpu::of(0)),
         gate_(gpu_.context()),
         bench_{gpu_, gate_, options.interrupt},
         comm_sms_(comm_sms_of(options, gpu_.facts())) {}
@@ -71,7 +71,7 @@ class GpuCalibration {
 
   const CalibrateOptions& options_;
   const CalibrateSizes sizes_;
-  Gpu gpu_;
+  Gpu& gpu_;
   Gate gate_;
   const Bench bench_;
   const int comm_sms_;
@@ -165,9 +165,9 @@ void GpuCalibration::measure_communication() {
           dtype_name(options_.dtype), sizes_.heads * tokens, comm_sms_, gpu_.facts().num_sms);
     });
   set("network.compute_slowdown", slowdown);
-  std::unique_ptr<Gpu> second = gpus().size() > 1 ? std::make_unique<Gpu>(1) : nullptr;
+  Gpu* second = gpus().size() > 1 ? &Gpu::of(1) : nullptr;
   const bool unreached = second != nullptr && !reach_each_other(gpu_, *second);
-  if (unreached) second.reset();
+  if (unreached) second = nullptr;
   const bool between = second != nullptr;
   PeerCalibration peer;
   measure("copies between ranks", [&] {

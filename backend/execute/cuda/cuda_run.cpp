@@ -70,16 +70,18 @@ void CudaRun::take_devices(const std::function<int(int)>& device_of) {
   for (int rank = local.first; rank < local.first + local.count; ++rank)
     for_rank(rank, [&] {
       const int device = device_of(rank);
-      if (gpus[at(device)] == nullptr) gpus[at(device)] = std::make_unique<Gpu>(device);
+      if (gpus[at(device)] == nullptr) gpus[at(device)] = &Gpu::of(device);
       GpuRank& made = ranks.emplace_back();
       made.rank = rank;
-      made.gpu = gpus[at(device)].get();
+      made.gpu = gpus[at(device)];
       made.lanes.resize(at(program.plan().lanes));
     });
+  // A kernel that packs or merges does not wait until the attention beside it has no block left to start.
   for (const ProgramLane& lane : program.lanes())
-    rank_of(lane.rank).lanes[at(lane.lane)] = std::make_unique<Stream>(rank_of(lane.rank).gpu->context());
-  for (const auto& gpu : gpus)
-    for (const auto& other : gpus)
+    rank_of(lane.rank).lanes[at(lane.lane)] = std::make_unique<Stream>(
+        rank_of(lane.rank).gpu->context(), lane.lane == 0 ? StreamPriority::kLeast : StreamPriority::kGreatest);
+  for (const Gpu* const gpu : gpus)
+    for (const Gpu* const other : gpus)
       if (gpu != nullptr && other != nullptr && gpu != other && !enable_peer_access(gpu->context(), other->context()))
         throw Error(
             ErrorCode::kNoDevice,
@@ -188,7 +190,7 @@ void CudaRun::start_repeat() {
       rank.inputs->upload(slots, (*used)->get());
       check(driver().cuStreamSynchronize((*used)->get()), "cuStreamSynchronize");
     });
-  for (const auto& gpu : gpus)
+  for (Gpu* const gpu : gpus)
     if (gpu != nullptr) gpu->start_clock();
 }
 

@@ -80,7 +80,7 @@ struct CudaRun : RankRun {
   DeviceSlots slots;
   PartnerOps partners;
   std::vector<OpPlan> plans;                       // of compute ops of local ranks, until make_ops()
-  std::vector<std::unique_ptr<Gpu>> gpus;          // by device; nullptr: not used
+  std::vector<Gpu*> gpus;                          // by device; nullptr: not used
   std::vector<GpuRank> ranks;                      // of this process
   std::vector<std::unique_ptr<IpcMemory>> opened;  // arenas of other processes
   std::unique_ptr<HostMemory> own_words;

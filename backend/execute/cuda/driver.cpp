@@ -8,7 +8,8 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 // Machine code of this build loads in any driver of the same major version of CUDA, and in newer ones. Its PTX, which
-// GPUs newer than sm_100 run, needs a driver as new as the compiler: CUDA_ERROR_UNSUPPORTED_PTX_VERSION.
+// GPUs without code of their own run (SPSCOPE_CUDA_ARCHITECTURES), needs a driver as new as the compiler:
+// CUDA_ERROR_UNSUPPORTED_PTX_VERSION.
 constexpr int kOldestVersion = CUDA_VERSION / 1000 * 1000;
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }

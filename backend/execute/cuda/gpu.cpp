@@ -10,7 +10,7 @@
 
 namespace spscope::cuda {
 
-Gpu::Gpu(int device)
+Gpu::Gpu(Key, int device)
     : context_(device),
       facts_(gpus()[static_cast<std::size_t>(device)]),
       module_(context_, kernels::cuda::kernel_image()),
@@ -18,9 +18,27 @@ Gpu::Gpu(int device)
       start_(std::make_unique<Event>(context_, EventTiming::kTimed)),
       spare_(std::make_unique<Event>(context_, EventTiming::kTimed)) {}
 
+Gpu& Gpu::of(int device) {
+  // Never destroyed: the driver may be gone by the time that static objects are.
+  static auto* const all = std::make_unique<std::map<int, std::unique_ptr<Gpu>>>().release();
+  std::unique_ptr<Gpu>& gpu = (*all)[device];
+  if (gpu != nullptr && gpu->has_failed()) gpu.reset();
+  if (gpu == nullptr) gpu = std::make_unique<Gpu>(Key(), device);
+  return *gpu;
+}
+
+// An error of a kernel stays with the context.
+bool Gpu::has_failed() const {
+  if (!push_context(context_)) return true;
+  const CUresult state = driver().cuCtxSynchronize();
+  pop_context();
+  return state != CUDA_SUCCESS;
+}
+
 void Gpu::load(const kernels::cuda::KernelChoice& kernel) {
-  if (functions_.contains(kernel.name)) return;
-  functions_[kernel.name] = module_.function(kernel.name, static_cast<int>(kernel.shared_bytes));
+  Loaded& loaded = functions_[kernel.name];
+  if (loaded.function != nullptr && kernel.shared_bytes <= loaded.shared_bytes) return;
+  loaded = {module_.function(kernel.name, static_cast<int>(kernel.shared_bytes)), kernel.shared_bytes};
 }
 
 void Gpu::launch(const Launch& launch, CUstream stream) const {
@@ -29,7 +47,7 @@ void Gpu::launch(const Launch& launch, CUstream stream) const {
   std::visit(
       [&](const auto& argument) {
         void* arguments[] = {const_cast<void*>(static_cast<const void*>(&argument))};
-        check(driver().cuLaunchKernel(found->second, launch.num_blocks, 1, 1,
+        check(driver().cuLaunchKernel(found->second.function, launch.num_blocks, 1, 1,
                                       static_cast<unsigned>(launch.kernel.threads), 1, 1,
                                       static_cast<unsigned>(launch.kernel.shared_bytes), stream, arguments, nullptr),
               "cuLaunchKernel of " + launch.kernel.name);

@@ -1,4 +1,6 @@
-// Gpu: a device as ranks use it: its context, the kernels loaded there, and its clock against that of the host.
+// Gpu: a device as ranks use it: its context, the kernels loaded there, and its clock against that of the host. A
+// process makes one for each device that it uses and keeps it: a context and a module take 0.3 to 0.5 s to make, and
+// CUPTI may still hold records of kernels of a module that was unloaded.
 #pragma once
 
 #include <cuda.h>
@@ -15,8 +17,18 @@
 namespace spscope::cuda {
 
 class Gpu {
+  class Key {
+    friend class Gpu;
+    Key() = default;
+  };
+
  public:
-  explicit Gpu(int device);  // throws Error
+  // The device's own, made at the first call, and again where its context has failed: nothing may use that one any
+  // more. Not thread-safe. Throws Error.
+  static Gpu& of(int device);
+  Gpu(Key, int device);
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
 
   const CudaContext& context() const { return context_; }
   const GpuFacts& facts() const { return facts_; }
@@ -34,10 +46,16 @@ class Gpu {
   std::int64_t host_ns(const Event& event) const;
 
  private:
+  bool has_failed() const;
+
   CudaContext context_;
   GpuFacts facts_;
   Module module_;
-  std::map<std::string, CUfunction> functions_;
+  struct Loaded {
+    CUfunction function = nullptr;
+    std::int64_t shared_bytes = 0;  // that a block may have
+  };
+  std::map<std::string, Loaded> functions_;
   Stream clock_;
   std::unique_ptr<Event> start_, spare_;
   std::int64_t start_ns_ = 0;

@@ -10,7 +10,7 @@ std::vector<std::vector<std::int64_t>> measure(const Plan& plan, const Request& 
   require_fit(activations, request);
   const MemoryLayout layout(plan);
   DeviceSlots slots(plan, layout);
-  Gpu gpu(0);
+  Gpu& gpu = Gpu::of(0);
   std::vector<std::vector<std::int64_t>> result(at(options.repeats), std::vector<std::int64_t>(plan.ops.size(), 0));
   for (int rank = 0; rank < plan.ranks; ++rank) {
     RankSteps steps(plan, request, activations, layout, slots, gpu, rank);

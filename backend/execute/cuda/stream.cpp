@@ -4,9 +4,13 @@
 
 namespace spscope::cuda {
 
-Stream::Stream(const CudaContext& context) : context_(context) {
+Stream::Stream(const CudaContext& context, StreamPriority priority) : context_(context) {
   const CurrentContext current(context);
-  check(driver().cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING, 0), "cuStreamCreateWithPriority");
+  int least = 0, greatest = 0;
+  check(driver().cuCtxGetStreamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
+  check(driver().cuStreamCreateWithPriority(&stream_, CU_STREAM_NON_BLOCKING,
+                                            priority == StreamPriority::kGreatest ? greatest : least),
+        "cuStreamCreateWithPriority");
 }
 
 Stream::~Stream() {

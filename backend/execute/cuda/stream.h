@@ -7,10 +7,12 @@
 
 namespace spscope::cuda {
 
+enum class StreamPriority { kLeast, kGreatest };
+
 // A queue of work that runs in order, and beside that of other streams; it never waits for the default stream.
 class Stream {
  public:
-  explicit Stream(const CudaContext& context);
+  explicit Stream(const CudaContext& context, StreamPriority priority = StreamPriority::kLeast);
   ~Stream();  // its work ends by itself
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

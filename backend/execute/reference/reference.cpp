@@ -68,11 +68,14 @@ AttendedAxis axis_of(int layer) { return layer == 1 ? AttendedAxis::kOuter : Att
 
 }  // namespace
 
-std::optional<double> attention_tolerance(Dtype dtype, int head_dim, double largest_products) {
+std::optional<double> attention_tolerance(Dtype dtype, int head_dim, double largest_products, double cancellation) {
   constexpr double kUnitRoundoff = 0x1p-24, kMostMoved = 2e-5;
   const double moved = kUnitRoundoff * std::sqrt(static_cast<double>(head_dim)) * largest_products;
   if (!(moved * moved <= kMostMoved)) return std::nullopt;
-  return dtype == Dtype::kFp32 ? kToleranceFp32 + moved * moved : kToleranceBf16;
+  if (dtype == Dtype::kFp32) return kToleranceFp32 + moved * moved;
+  constexpr double kRoundedWeight = 0x1p-18 / 3;  // the mean square of a weight's relative error
+  constexpr double kTail = 16;
+  return kToleranceBf16 + kTail * kRoundedWeight * cancellation;
 }
 
 double layer_tolerance(Dtype dtype, std::int64_t num_rows, std::int64_t channels) {
@@ -214,7 +217,8 @@ void Reference::compute(const Request& request, const Activations& activations, 
   const kernels::ReferenceRows made = kernels::reference_attention(task);
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   expected_.insert(expected_.end(), made.out.begin(), made.out.end());
-  for (const double sum : made.largest_products) limits_.push_back(attention_tolerance(dtype_, dim, sum));
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    limits_.push_back(attention_tolerance(dtype_, dim, made.largest_products[row], made.cancellation[row]));
 }
 
 double Reference::squared_error(std::size_t index, const OutputTensor& output, Verification& result) const {

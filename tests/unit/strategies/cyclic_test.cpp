@@ -11,17 +11,17 @@
 namespace spscope {
 namespace {
 
-constexpr int kHeads = 8, kHeadDim = 16;
-constexpr std::int32_t kTokens = 512;
+constexpr int kCyclicHeads = 8, kCyclicHeadDim = 16;
+constexpr std::int32_t kCyclicTokens = 512;
 
 // Heads of very different density, each a band around the diagonal.
 Request band_request(int ranks) {
-  BlockMask mask(kHeads, BlockMask::uniform_starts(kTokens, 16));
-  for (int head = 0; head < kHeads; ++head)
+  BlockMask mask(kCyclicHeads, BlockMask::uniform_starts(kCyclicTokens, 16));
+  for (int head = 0; head < kCyclicHeads; ++head)
     for (std::int32_t q = 0; q < mask.blocks(); ++q)
       for (std::int32_t k = 0; k < mask.blocks(); ++k)
         if (std::abs(q - k) <= 3 * head) mask.set(head, q, k);
-  Request request = Request::attention(ranks, kHeads, kHeadDim, std::move(mask));
+  Request request = Request::attention(ranks, kCyclicHeads, kCyclicHeadDim, std::move(mask));
   define_outputs(request);
   return request;
 }
@@ -56,7 +56,7 @@ TEST(Snake, DealsTheKnownHeadsAndMovesWhatUlyssesMoves) {
   EXPECT_EQ(decision.heads, (IndexGroups{{0, 7}, {1, 6}, {2, 5}, {3, 4}}));
   EXPECT_EQ(bytes_sent(make_plan(snake, request, {}, decision)), bytes_sent(make_plan(ulysses, request, {})));
   request.known_masks[1] = nullptr;
-  EXPECT_EQ(snake.decide(request, {}).heads, even_groups(kHeads, 4));
+  EXPECT_EQ(snake.decide(request, {}).heads, even_groups(kCyclicHeads, 4));
 }
 
 // Bytes of a ring, but every rank holds all keys and values at once.
@@ -67,7 +67,7 @@ TEST(AllgatherKv, MovesTheBytesOfARingAndHoldsAllKeys) {
   const Strategy& ring = *find_strategy("ring");
   const Plan travelling = make_plan(ring, request, Parameters(ring.parameters()));
   EXPECT_EQ(bytes_sent(gathered), bytes_sent(travelling));
-  const std::int64_t keys_and_values = 2 * kTokens * kHeads * kHeadDim * 2;
+  const std::int64_t keys_and_values = 2 * kCyclicTokens * kCyclicHeads * kCyclicHeadDim * 2;
   const std::vector<std::int64_t> whole = memory_bound(gathered), parts = memory_bound(travelling);
   for (std::size_t rank = 0; rank < whole.size(); ++rank) {
     EXPECT_GT(whole[rank], keys_and_values);

@@ -15,31 +15,31 @@
 namespace spscope {
 namespace {
 
-constexpr int kRanks = 4, kHeads = 8, kHeadDim = 16;
+constexpr int kRanks = 4, kGoldenHeads = 8, kGoldenHeadDim = 16;
 
 // Densities of heads, rows and columns differ, so that strategies which balance have something to move. By integers
 // alone, so that the mask does not depend on the machine either.
 BlockMask uneven_mask(std::int32_t tokens, std::int32_t block) {
-  BlockMask mask(kHeads, BlockMask::uniform_starts(tokens, block));
+  BlockMask mask(kGoldenHeads, BlockMask::uniform_starts(tokens, block));
   const std::int64_t blocks = mask.blocks();
   Rng rng(11);
-  for (int h = 0; h < kHeads; ++h)
+  for (int h = 0; h < kGoldenHeads; ++h)
     for (int q = 0; q < blocks; ++q)
       for (int k = 0; k < blocks; ++k)
-        if (q == k || rng.below(kHeads * blocks * blocks) < (h + 1) * (q + 1) * (blocks - k)) mask.set(h, q, k);
+        if (q == k || rng.below(kGoldenHeads * blocks * blocks) < (h + 1) * (q + 1) * (blocks - k)) mask.set(h, q, k);
   return mask;
 }
 
 // 18 blocks, the last of 3 tokens.
 Request attention_request() {
-  Request request = Request::attention(kRanks, kHeads, kHeadDim, uneven_mask(17 * 8 + 3, 8));
+  Request request = Request::attention(kRanks, kGoldenHeads, kGoldenHeadDim, uneven_mask(17 * 8 + 3, 8));
   define_outputs(request);
   return request;
 }
 
 // A whole layer of 6 frames of 4 x 5 positions, with text by cross-attention.
 Request layer_request() {
-  Request request = Request::attention(kRanks, kHeads, kHeadDim, uneven_mask(20, 4));
+  Request request = Request::attention(kRanks, kGoldenHeads, kGoldenHeadDim, uneven_mask(20, 4));
   request.outer_tokens = 6;
   request.executed_masks[0] = std::make_shared<MaskCounter>(request.sets, uneven_mask(6, 1));
   request.known_masks[0] = request.executed_masks[0];

@@ -41,13 +41,13 @@ constexpr LayerCase kCases[] = {
     {"spatial_temporal_with_text", LayerBlock::kSpatialTemporal, 0, 5, 2},
 };
 
-constexpr int kHeads = 5, kHeadDim = 4;
+constexpr int kLayerHeads = 5, kLayerHeadDim = 4;
 constexpr TokenGrid kGrid = {4, 3, 5};  // 60 video tokens, or 4 frames of 15
 
 BlockMask random_mask(std::int32_t tokens, std::int32_t block, std::uint64_t seed) {
-  BlockMask mask(kHeads, BlockMask::uniform_starts(tokens, block));
+  BlockMask mask(kLayerHeads, BlockMask::uniform_starts(tokens, block));
   Rng rng(seed);
-  for (int head = 0; head < kHeads; ++head)
+  for (int head = 0; head < kLayerHeads; ++head)
     for (std::int32_t q = 0; q < mask.blocks(); ++q)
       for (std::int32_t k = 0; k < mask.blocks(); ++k)
         if (q == k || rng.uniform() < 0.4) mask.set(head, q, k);
@@ -57,7 +57,8 @@ BlockMask random_mask(std::int32_t tokens, std::int32_t block, std::uint64_t see
 Request make_request(const LayerCase& c, int ranks) {
   const bool factorised = c.block == LayerBlock::kSpatialTemporal;
   const std::int32_t video = factorised ? kGrid[1] * kGrid[2] : kGrid[0] * kGrid[1] * kGrid[2];
-  Request request = Request::attention(ranks, kHeads, kHeadDim, random_mask(video + c.text, 4, 1), Dtype::kBf16);
+  Request request =
+      Request::attention(ranks, kLayerHeads, kLayerHeadDim, random_mask(video + c.text, 4, 1), Dtype::kBf16);
   if (factorised) {
     request.outer_tokens = kGrid[0];
     request.executed_masks[0] = std::make_shared<MaskCounter>(request.sets, random_mask(kGrid[0], 1, 2));
@@ -78,7 +79,7 @@ Request make_request(const LayerCase& c, int ranks) {
 
 Parameters defaults(const Strategy& strategy) { return Parameters(strategy.parameters()); }
 
-class LayerPlans : public testing::TestWithParam<LayerCase> {};
+class LayerPlans : public ::testing::TestWithParam<LayerCase> {};
 
 TEST_P(LayerPlans, OfEveryStrategyAreVerifiedOrRefusedWithAReason) {
   for (const int ranks : {1, 2, 3, 4, 5, 8}) {
@@ -98,7 +99,7 @@ TEST_P(LayerPlans, OfEveryStrategyAreVerifiedOrRefusedWithAReason) {
           ADD_FAILURE() << rule_name(problem.rule) << ": " << problem.text;
       }
     }
-    EXPECT_GE(legal, ranks <= kHeads ? 4 : 2);
+    EXPECT_GE(legal, ranks <= kLayerHeads ? 4 : 2);
   }
 }
 
@@ -119,7 +120,7 @@ TEST(LayerImbalance, IsThatOfTheAttention) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LayerPlans, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, LayerPlans, ::testing::ValuesIn(kCases),
                          [](const auto& of) { return std::string(of.param.name); });
 
 }  // namespace

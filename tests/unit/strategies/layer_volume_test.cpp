@@ -52,11 +52,11 @@ std::vector<Problem> legal(const Request& request, const char* name) {
 }
 
 // Sent by all ranks, norm statistics apart.
-struct Sent {
+struct SentOfLayer {
   std::int64_t data = 0, norm = 0;
 };
 
-Sent sent_by(const Request& request, const char* name) {
+SentOfLayer sent_by(const Request& request, const char* name) {
   const Strategy& strategy = *find_strategy(name);
   const Plan plan = make_plan(strategy, request, Parameters(strategy.parameters()));
   for (const PlanProblem& p : verify(plan, request)) ADD_FAILURE() << name << ": " << p.text;
@@ -67,7 +67,7 @@ Sent sent_by(const Request& request, const char* name) {
       const Value& value = plan.values[static_cast<std::size_t>(plan.post_of(op).src)];
       of_norm[static_cast<std::size_t>(id)] = value.tensors.has(Tensor::kNorm);
     }
-  Sent sent;
+  SentOfLayer sent;
   for (std::size_t id = 0; id < plan.messages.size(); ++id)
     (of_norm[id] ? sent.norm : sent.data) += plan.messages[id].bytes;
   return sent;
@@ -83,7 +83,7 @@ struct PublishedLayer {
   std::int64_t ring;
   std::int64_t megatron;
 };
-constexpr PublishedLayer kPublished[] = {
+constexpr PublishedLayer kPublishedLayers[] = {
     {"dsp-720m", 64, 2, 301'989'888, 603'979'776, 603'979'776, 2'415'919'104},
     {"dsp-720m", 64, 4, 226'492'416, 452'984'832, 905'969'664, 3'623'878'656},
     {"dsp-720m", 64, 8, 132'120'576, 264'241'152, 1'056'964'608, 4'227'858'432},
@@ -101,14 +101,14 @@ Model model_with_frames(const char* name, int frames) {
 }
 
 TEST(PublishedLayerVolumes, AreTheSumOverRanks) {
-  for (const PublishedLayer& row : kPublished) {
+  for (const PublishedLayer& row : kPublishedLayers) {
     SCOPED_TRACE(std::string(row.model) + " on " + std::to_string(row.ranks));
     const Model model = model_with_frames(row.model, row.frames);
     ASSERT_EQ(model.mlp_per_layer, 2);
     ASSERT_FALSE(model.cross_attention());
     const Request request = layer_of(model, LayerBlock::kSpatialTemporal, row.ranks);
     const auto expect = [&](const char* name, std::int64_t per_rank) {
-      const Sent sent = sent_by(request, name);
+      const SentOfLayer sent = sent_by(request, name);
       EXPECT_EQ(sent.data, row.ranks * per_rank) << name;
       EXPECT_EQ(sent.norm, 0) << name << ": heads are normed one by one";
     };
@@ -138,7 +138,7 @@ TEST(MegatronVolume, CountsNormStatisticsApart) {
   const std::int64_t tokens = model.tokens(), whole = tokens * model.hidden * kBf16Bytes;
   for (const int ranks : {1, 2, 5, 12})
     for (const char* name : {"megatron_sp", "megatron_tp"}) {
-      const Sent sent = sent_by(layer_of(model, LayerBlock::kWan, ranks), name);
+      const SentOfLayer sent = sent_by(layer_of(model, LayerBlock::kWan, ranks), name);
       EXPECT_EQ(sent.data, 3 * 2 * (ranks - 1) * whole) << name << " on " << ranks;
       EXPECT_EQ(sent.norm, 3 * 2 * (ranks - 1) * tokens * kNormBytes) << name << " on " << ranks;
     }
@@ -152,7 +152,7 @@ TEST(MegatronVolume, CountsRanksWithoutHeads) {
       model.heads = heads;
       model.hidden = heads * model.head_dim;
       const std::int64_t tokens = model.tokens(), whole = tokens * model.hidden * kBf16Bytes;
-      const Sent sent = sent_by(layer_of(model, LayerBlock::kWan, ranks), "megatron_tp");
+      const SentOfLayer sent = sent_by(layer_of(model, LayerBlock::kWan, ranks), "megatron_tp");
       EXPECT_EQ(sent.data, 3 * 2 * (ranks - 1) * whole) << heads << " heads on " << ranks;
       EXPECT_EQ(sent.norm, 3 * 2 * (std::min(ranks, heads) - 1) * tokens * kNormBytes)
           << heads << " heads on " << ranks;
@@ -168,7 +168,7 @@ TEST(LayerVolume, IsThatOfTheAttentionWhereTokensAreCut) {
                                     {"open-sora-1.2", LayerBlock::kSpatialTemporal}})
     for (const char* strategy : {"ulysses", "ring", "usp"}) {
       const Model& model = *find_model_preset(name);
-      const Sent layer = sent_by(layer_of(model, block, 4), strategy);
+      const SentOfLayer layer = sent_by(layer_of(model, block, 4), strategy);
       EXPECT_EQ(layer.data, sent_by(layer_of(model, LayerBlock::kAttention, 4), strategy).data) << name << strategy;
       EXPECT_EQ(layer.norm, 0);
     }
@@ -198,7 +198,7 @@ TEST(DspVolume, FollowsTheSharesOfFramesAndPositions) {
     std::int64_t kept = 0;
     for (std::int64_t r = 0; r < ranks; ++r)
       kept += (frames * (r + 1) / ranks - frames * r / ranks) * (positions * (r + 1) / ranks - positions * r / ranks);
-    const Sent sent = sent_by(layer_of(model, LayerBlock::kSpatialTemporal, ranks), "dsp");
+    const SentOfLayer sent = sent_by(layer_of(model, LayerBlock::kSpatialTemporal, ranks), "dsp");
     EXPECT_EQ(sent.data, 2 * (frames * positions - kept) * model.hidden * kBf16Bytes) << frames << " / " << ranks;
   }
 }

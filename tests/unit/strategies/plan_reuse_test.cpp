@@ -5,14 +5,14 @@
 namespace spscope {
 namespace {
 
-constexpr std::int32_t kBlocks = 16;
+constexpr std::int32_t kReusedBlocks = 16;
 
 // Four heads of as many dense rows as given, on two ranks.
 std::shared_ptr<MaskCounter> mask_of(const Request& request, const std::vector<int>& rows) {
-  BlockMask mask(4, BlockMask::uniform_starts(kBlocks, 1));
+  BlockMask mask(4, BlockMask::uniform_starts(kReusedBlocks, 1));
   for (int head = 0; head < 4; ++head)
     for (std::int32_t q = 0; q < rows[static_cast<std::size_t>(head)]; ++q)
-      for (std::int32_t k = 0; k < kBlocks; ++k) mask.set(head, q, k);
+      for (std::int32_t k = 0; k < kReusedBlocks; ++k) mask.set(head, q, k);
   return std::make_shared<MaskCounter>(request.sets, std::move(mask));
 }
 
@@ -20,7 +20,7 @@ std::shared_ptr<MaskCounter> mask_of(const Request& request, const std::vector<i
 std::vector<Request> layers_of(const std::vector<std::vector<int>>& rows, int layers = 2) {
   std::vector<Request> requests;
   for (int layer = 0; layer < layers; ++layer) {
-    requests.push_back(Request::attention(2, 4, 4, BlockMask(4, BlockMask::uniform_starts(kBlocks, 1))));
+    requests.push_back(Request::attention(2, 4, 4, BlockMask(4, BlockMask::uniform_starts(kReusedBlocks, 1))));
     Request& request = requests.back();
     request.known_masks[1] = rows.empty() ? nullptr : mask_of(request, rows[static_cast<std::size_t>(layer)]);
   }

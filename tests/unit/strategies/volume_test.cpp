@@ -14,9 +14,9 @@
 namespace spscope {
 namespace {
 
-constexpr std::int32_t kBlock = 64;
+constexpr std::int32_t kVolumeBlock = 64;
 
-BlockMask dense_mask(int heads, std::int32_t tokens, std::int32_t block = kBlock) {
+BlockMask dense_mask(int heads, std::int32_t tokens, std::int32_t block = kVolumeBlock) {
   BlockMask mask(heads, BlockMask::uniform_starts(tokens, block));
   const int unused = mask.words_per_row() * 64 - mask.blocks();  // bits of the last word
   for (int h = 0; h < heads; ++h)
@@ -28,13 +28,13 @@ BlockMask dense_mask(int heads, std::int32_t tokens, std::int32_t block = kBlock
 }
 
 Request request_of(int ranks, int heads, int head_dim, std::int32_t tokens, Dtype dtype = Dtype::kBf16,
-                   std::int32_t block = kBlock) {
+                   std::int32_t block = kVolumeBlock) {
   Request request = Request::attention(ranks, heads, head_dim, dense_mask(heads, tokens, block), dtype);
   define_outputs(request);
   return request;
 }
 
-Parameters with_degrees(const Strategy& strategy, int ulysses, int ring) {
+Parameters with_both_degrees(const Strategy& strategy, int ulysses, int ring) {
   Parameters parameters(strategy.parameters());
   if (parameters.has("ulysses")) parameters.set("ulysses", std::int64_t{ulysses});
   if (parameters.has("ring")) parameters.set("ring", std::int64_t{ring});
@@ -43,7 +43,7 @@ Parameters with_degrees(const Strategy& strategy, int ulysses, int ring) {
 
 Plan verified_plan(const Request& request, const char* name, int ulysses, int ring) {
   const Strategy& strategy = *find_strategy(name);
-  Plan plan = make_plan(strategy, request, with_degrees(strategy, ulysses, ring));
+  Plan plan = make_plan(strategy, request, with_both_degrees(strategy, ulysses, ring));
   for (const PlanProblem& p : verify(plan, request)) ADD_FAILURE() << name << ": " << p.text;
   return plan;
 }
@@ -188,7 +188,7 @@ TEST(FullSizeShapes, ArePlannedAndVerifiedOrRefusedWithAReason) {
 
 // Nothing is regrouped when a Ulysses group is one rank: the plan is that of a ring, without copies of q, k, v and o.
 TEST(Mesh, OfOneUlyssesRankIsARing) {
-  const Request request = request_of(4, 8, 16, 18 * kBlock + 3);
+  const Request request = request_of(4, 8, 16, 18 * kVolumeBlock + 3);
   const auto kinds = [](const Plan& plan) {
     std::vector<std::tuple<PostKind, int, std::int64_t>> list;  // of each op, with its rank and its FLOPs
     for (const Op& op : plan.ops) list.emplace_back(plan.kind_of(op), op.rank, op.flops);
@@ -201,7 +201,7 @@ TEST(Mesh, OfOneUlyssesRankIsARing) {
     const bool in_turn = order == std::string_view("cyclic");
     for (const char* name : {"usp", in_turn ? "cyclic" : "dbsp"}) {
       const Strategy& strategy = *find_strategy(name);
-      Parameters parameters = with_degrees(strategy, 1, 4);
+      Parameters parameters = with_both_degrees(strategy, 1, 4);
       if (parameters.has("order")) parameters.set("order", std::string(order));
       if (parameters.has("reward")) parameters.set("reward", 1e6);  // blocks stay
       const Plan plan = make_plan(strategy, request, parameters);

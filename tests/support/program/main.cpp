@@ -1,0 +1,59 @@
+// The start of a program with the tests of many folders, each a test of ctest: `--folder=PATH` runs those whose source
+// file lies there, without what a filter excludes. Flags of GoogleTest hold as ever.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace {
+
+// The tests of each folder, as a filter names them.
+std::map<std::string, std::string> tests_by_folder() {
+  std::map<std::string, std::string> names;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    const testing::TestSuite& suite = *all.GetTestSuite(s);
+    for (int t = 0; t < suite.total_test_count(); ++t) {
+      const testing::TestInfo& test = *suite.GetTestInfo(t);
+      const std::string folder = std::filesystem::path(test.file()).parent_path().lexically_normal();
+      names[folder] += std::string(suite.name()) + "." + test.name() + ":";
+    }
+  }
+  return names;
+}
+
+// Whether ctest has a test for each folder; SPSCOPE_TEST_FOLDERS lists those of this program.
+bool all_are_run(const std::map<std::string, std::string>& names) {
+  const std::string listed = std::string(":") + SPSCOPE_TEST_FOLDERS + ":";
+  for (const auto& [folder, tests] : names) {
+    if (listed.find(":" + folder + ":") != std::string::npos) continue;
+    std::cerr << "no test of ctest runs " << folder << ": " << tests << "\n";
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleMock(&argc, argv);
+  constexpr std::string_view kFolder = "--folder=";
+  const std::map<std::string, std::string> names = tests_by_folder();
+  if (!all_are_run(names)) return 1;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with(kFolder) || !names.contains(std::string(argument.substr(kFolder.size())))) {
+      std::cerr << "not a flag of GoogleTest, nor a folder with tests here: " << argument << "\n";
+      return 1;
+    }
+    const std::string filter = GTEST_FLAG_GET(filter);
+    const std::size_t excluded = filter.find('-');
+    GTEST_FLAG_SET(filter, names.at(std::string(argument.substr(kFolder.size()))) +
+                               (excluded == std::string::npos ? "" : filter.substr(excluded)));
+  }
+  return RUN_ALL_TESTS();
+}
