@@ -74,6 +74,13 @@ TEST(KeyLists, GiveTheMaskThatTheyWereMadeOf) {
     }
 }
 
+TEST(KeyLists, MayNameEveryBlock) {
+  for (const bool delta : {true, false}) {
+    const Table table = random_table(1, delta, 2, 5, 16, 1);
+    EXPECT_EQ(bits_of_lists(table.lists, table.counts, delta, "f", kMaxBytes).bytes, table.bits);
+  }
+}
+
 // Small sparse tables are where both readings are possible: never a wrong mask.
 TEST(KeyLists, NeverGiveAnotherMaskUnasked) {
   int refused = 0, read = 0;
