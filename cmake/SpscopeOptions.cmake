@@ -22,9 +22,11 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 option(SPSCOPE_UNITY "Compile each library as one translation unit" OFF)
 
 # What is built once gains nothing by ccache.
-find_program(SPSCOPE_CCACHE ccache)
-if(SPSCOPE_CCACHE AND NOT SPSCOPE_UNITY AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CCACHE_DISABLE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SPSCOPE_CCACHE}")
+if(NOT SPSCOPE_UNITY AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CCACHE_DISABLE})
+  find_program(SPSCOPE_CCACHE ccache)
+  if(SPSCOPE_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${SPSCOPE_CCACHE}")
+  endif()
 endif()
 
 # Precompiled headers (SpscopeTargets.cmake) save a third of a build. They stay out of builds with ccache: it cannot see

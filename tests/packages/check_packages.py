@@ -26,6 +26,7 @@ NEEDS = ("hard", "optional", "test")
 # Tools that a script uses only where they are there, and why that is enough.
 IF_PRESENT = {"sudo": "without it scripts/setup installs nothing and says so",
               "apt-get": "scripts/setup says so on other systems", "apt-cache": "comes with apt-get",
+              "ccache": "without it builds for edits take longer",
               "nvcc": "scripts/setup cuda brings it, and without it there are no kernels for GPUs",
               "cuobjdump": "scripts/setup cuda brings it, and tests/cuda_image skips its check without it",
               "clang-format": "tests/lint skips its check", "srun": "samples/slurm is for machines that have Slurm"}

@@ -32,7 +32,7 @@ int status_of(pid_t child) {
 }
 
 // The child opens the parent's memory by its handle and writes to it.
-TEST(FakeCuda, ProcessesShareMemoryByHandles) {
+TEST(FakeCudaIpc, ProcessesShareMemoryByHandles) {
   std::array<int, 2> to_child{};
   ASSERT_EQ(pipe(to_child.data()), 0);
   const pid_t child = process_of([&] {
@@ -58,7 +58,7 @@ TEST(FakeCuda, ProcessesShareMemoryByHandles) {
   close(to_child[1]);
 }
 
-TEST(FakeCuda, MemoryOfADeadProcessCannotBeOpened) {
+TEST(FakeCudaIpc, MemoryOfADeadProcessCannotBeOpened) {
   std::array<int, 2> to_parent{};
   ASSERT_EQ(pipe(to_parent.data()), 0);
   const pid_t child = process_of([&] {

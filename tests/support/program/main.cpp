@@ -11,6 +11,10 @@
 
 namespace {
 
+std::string folder_of(const testing::TestInfo& test) {
+  return std::filesystem::path(test.file()).parent_path().lexically_normal();
+}
+
 // The tests of each folder, as a filter names them.
 std::map<std::string, std::string> tests_by_folder() {
   std::map<std::string, std::string> names;
@@ -19,22 +23,27 @@ std::map<std::string, std::string> tests_by_folder() {
     const testing::TestSuite& suite = *all.GetTestSuite(s);
     for (int t = 0; t < suite.total_test_count(); ++t) {
       const testing::TestInfo& test = *suite.GetTestInfo(t);
-      const std::string folder = std::filesystem::path(test.file()).parent_path().lexically_normal();
-      names[folder] += std::string(suite.name()) + "." + test.name() + ":";
+      names[folder_of(test)] += std::string(suite.name()) + "." + test.name() + ":";
     }
   }
   return names;
 }
 
-// Whether ctest has a test for each folder; SPSCOPE_TEST_FOLDERS lists those of this program.
-bool all_are_run(const std::map<std::string, std::string>& names) {
+// What is wrong with this program: a folder that no test of ctest runs (SPSCOPE_TEST_FOLDERS lists those of this
+// program), or a suite of two folders, of whose fixtures GoogleTest takes the first.
+std::string fault() {
   const std::string listed = std::string(":") + SPSCOPE_TEST_FOLDERS + ":";
-  for (const auto& [folder, tests] : names) {
-    if (listed.find(":" + folder + ":") != std::string::npos) continue;
-    std::cerr << "no test of ctest runs " << folder << ": " << tests << "\n";
-    return false;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int s = 0; s < all.total_test_suite_count(); ++s) {
+    const testing::TestSuite& suite = *all.GetTestSuite(s);
+    const std::string folder = folder_of(*suite.GetTestInfo(0));
+    if (listed.find(":" + folder + ":") == std::string::npos) return "no test of ctest runs " + folder;
+    for (int t = 1; t < suite.total_test_count(); ++t) {
+      const std::string other = folder_of(*suite.GetTestInfo(t));
+      if (other != folder) return std::string(suite.name()) + " is a suite of two folders: " + folder + ", " + other;
+    }
   }
-  return true;
+  return {};
 }
 
 }  // namespace
@@ -43,7 +52,10 @@ int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
   constexpr std::string_view kFolder = "--folder=";
   const std::map<std::string, std::string> names = tests_by_folder();
-  if (!all_are_run(names)) return 1;
+  if (const std::string wrong = fault(); !wrong.empty()) {
+    std::cerr << wrong << "\n";
+    return 1;
+  }
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (!argument.starts_with(kFolder) || !names.contains(std::string(argument.substr(kFolder.size())))) {

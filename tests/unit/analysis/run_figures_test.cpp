@@ -18,7 +18,7 @@ std::vector<RepeatRecord> repeats(std::initializer_list<std::int64_t> makespans_
   return list;
 }
 
-TEST(Median, IsARepeatThatHappened) {
+TEST(MedianRepeat, IsARepeatThatHappened) {
   EXPECT_EQ(median_repeat(repeats({132, 120, 124}))->repeat, 2);
   EXPECT_EQ(median_repeat(repeats({132, 120, 124, 200}))->makespan_ns, 124) << "the faster of the two in the middle";
   EXPECT_FALSE(median_repeat({}).has_value());
@@ -34,7 +34,7 @@ TEST(RunFigures, AMakespanBeginsWhereThePassBeforeEndedOrAtTheFirstPost) {
 }
 
 // Sorted 120, 124, 132: the quartiles lie half way, at 122 and 128.
-TEST(Spread, IsHalfTheDistanceOfTheQuartiles) {
+TEST(SpreadOfRepeats, IsHalfTheDistanceOfTheQuartiles) {
   EXPECT_EQ(half_interquartile_range(repeats({132, 120, 124})), 3);
   EXPECT_FALSE(half_interquartile_range(repeats({120})).has_value());
 }
@@ -175,7 +175,7 @@ TEST(Summary, OneModelledLayerMakesTheWholeModelled) {
   EXPECT_EQ(summarize({}, runs).provenance->network, Source::kModelled);
 }
 
-TEST(Timelines, MustFitTheirPlan) {
+TEST(TimelineFigures, MustFitTheirPlan) {
   const Request request = testing::two_rank_request();
   const Plan plan = testing::two_rank_ring(request);
   Timeline timeline = testing::two_rank_times(plan);

@@ -8,13 +8,13 @@
 namespace spscope::kernels {
 namespace {
 
-class Calibrate : public EachTarget {};
-INSTANTIATE_TEST_SUITE_P(Targets, Calibrate, ::testing::ValuesIn(supported_targets()), target_of);
+class KernelCalibration : public EachTarget {};
+INSTANTIATE_TEST_SUITE_P(Targets, KernelCalibration, ::testing::ValuesIn(supported_targets()), target_of);
 
-TEST_P(Calibrate, NamesTheInstructionSetInUse) { EXPECT_EQ(dispatched_target(), target_name(GetParam())); }
+TEST_P(KernelCalibration, NamesTheInstructionSetInUse) { EXPECT_EQ(dispatched_target(), target_name(GetParam())); }
 
 // From an unoptimised build on a slow core to two units of 64 lanes at 6 GHz; a loop that was optimised away is beyond.
-TEST_P(Calibrate, FmaRateIsOneOfAProcessor) {
+TEST_P(KernelCalibration, FmaRateIsOneOfAProcessor) {
   const double gflop_per_s = measure_fma_gflop_per_s(1);
   EXPECT_GT(gflop_per_s, 0.005);
   EXPECT_LT(gflop_per_s, 1600);

@@ -143,14 +143,14 @@ Op first_op(const Plan& plan, std::string_view kernel) {
 }
 
 // 48 FLOPs a cell of 5 heads x its tokens, and 1,000 for each head that the rank holds, for each of 2 samples.
-TEST(KernelCost, OfACrossAttentionIsItsCellsAndItsColumns) {
+TEST(CostOfStreams, OfACrossAttentionIsItsCellsAndItsColumns) {
   const Request request = layer_request({.ranks = 3, .inner = 66, .batch = 2}, LayerKind::kCrossAttention);
   EXPECT_EQ(first_op(build(plan_cross_attention, request), kCrossAttention).flops, 2 * (48 * 5 * 22 + 1000 * 5));
   const Op by_heads = first_op(build(plan_cross_attention_by_heads, request), kCrossAttention);  // rank 0 has 1 head
   EXPECT_EQ(by_heads.flops, 2 * (48 * 1 * 66 + 1000 * 1));
 }
 
-TEST(KernelCost, IsTheRequestsNotThePlans) {
+TEST(CostOfStreams, IsTheRequestsNotThePlans) {
   const Request request = layer_request({.ranks = 3}, LayerKind::kCrossAttention);
   const Plan right = build(plan_cross_attention, request);
   const auto kernel_of = [](Plan& plan) -> Kernel& {

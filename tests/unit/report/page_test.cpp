@@ -233,7 +233,7 @@ TEST(Metrics, EachHasAHeadingInTheDocs) {
 }
 
 // A band with what runs beside the layer pass before: 0 is where the makespan begins, and lines stand at both its ends.
-TEST(Page, TimelinesCountFromWhereMakespansBegin) {
+TEST(ReportPage, TimelinesCountFromWhereMakespansBegin) {
   TimelineBands bands;
   bands.caption = "Layer 1";
   bands.parts.emplace_back().name = "compute";

@@ -71,7 +71,7 @@ Timed time_of(std::int32_t tokens, const Network& network, Collective&& collecti
   return {plan.posts.back().collective, makespan(plan, network), static_cast<double>(std::ranges::max(sent))};
 }
 
-TEST(Collectives, TakeTheTimeOfTheirCurveAtEverySize) {
+TEST(CollectiveTimes, TakeTheTimeOfTheirCurveAtEverySize) {
   const NetworkProfile profile = curves();
   const Network network = Network::from_profile(profile, kRanks, 0);
   for (const std::int32_t tokens : {8, 64, 256, 512, 1024, 4096, 32768}) {
@@ -102,7 +102,7 @@ TEST(Collectives, TakeTheTimeOfTheirCurveAtEverySize) {
 }
 
 // Packing: 1/8 of the tokens before the messages start, 1/8 of the heads after they have arrived, at 0.5 ns a byte.
-TEST(Collectives, AnAllToAllPacksAllThatARankSendsOrKeeps) {
+TEST(CollectiveTimes, AnAllToAllPacksAllThatARankSendsOrKeeps) {
   const NetworkProfile profile = curves();
   Network network = Network::from_profile(profile, kRanks, 0);
   const auto all_to_all = [](PlanBuilder& b, const Request& request) {
@@ -124,7 +124,7 @@ TEST(Collectives, AnAllToAllPacksAllThatARankSendsOrKeeps) {
 // The all-to-all of 2,048 bytes of a rank to each other alone takes 7 x 2048 / 33.8 = 424.1, the gather of the same
 // bytes 7 x 2048 / 34.45 = 416.1; at once on the same ports, one after the other: both are served in half the time that
 // the sum takes, and the rest alone.
-TEST(Collectives, DifferentKindsSharesThePorts) {
+TEST(CollectiveTimes, DifferentKindsSharesThePorts) {
   NetworkProfile profile = curves();
   profile.all_to_all.floor_ns = profile.all_to_all.t0_ns = 0;
   profile.all_gather.floor_ns = profile.all_gather.t0_ns = 0;
