@@ -15,13 +15,11 @@ expect_exit 0 sql kept.db 'SELECT (SELECT count(*) FROM lod_level) > 0 AND (SELE
 
 # damaged TABLE ROW COLUMN WHERE: what every table has in common. ROW is what doctor calls the damaged row.
 damaged() {
-  for share in 0 0.3 0.7 1; do
-    cp kept.db damaged.db
-    python3 -B "$scripts/edit_store.py" damaged.db "UPDATE $1 SET $3 = flip($3, $share) WHERE $4"
-    expect_exit 2 doctor damaged.db
-    expect_err 'SPS-156' 'damaged.db' 'spscope recover'
-    expect_out "! $2 "
-  done
+  cp kept.db damaged.db
+  python3 -B "$scripts/edit_store.py" damaged.db "UPDATE $1 SET $3 = flip($3, 0.7) WHERE $4"
+  expect_exit 2 doctor damaged.db
+  expect_err 'SPS-156' 'damaged.db' 'spscope recover'
+  expect_out "! $2 "
   rm -f saved.db
   expect_exit 0 recover damaged.db -o saved.db
   expect_exit 0 doctor saved.db

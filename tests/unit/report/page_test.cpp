@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "backend/base/utf8.h"
 #include "backend/report/html.h"
@@ -8,6 +9,7 @@
 #include "backend/report/render.h"
 #include "backend/report/section.h"
 #include "tests/support/golden_file.h"
+#include "tests/unit/report/page_text.h"
 #include "tests/unit/report/sample_comparison.h"
 #include "tests/unit/report/text_search.h"
 
@@ -40,8 +42,73 @@ std::string without_script(std::string page) {
   return page;
 }
 
-TEST(Html, ReportOfASampleIsAsReviewed) {
-  expect_golden("report/projected.html", without_script(html_of(sample_comparison())));
+// Without blanks and the marks by which Markdown, charts and badges set text off.
+std::string condensed(std::string_view text) {
+  constexpr std::string_view kBullet = "- ", kDot = "·";
+  if (text.starts_with(kBullet)) text.remove_prefix(kBullet.size());
+  std::string letters;
+  for (const char c : text)
+    if (std::string_view(" \n|*#`\\:+").find(c) == std::string_view::npos) letters += c;
+  for (std::size_t at = 0; (at = letters.find(kDot, at)) != std::string::npos;) letters.erase(at, kDot.size());
+  return letters;
+}
+
+std::vector<std::string> cells_of(const std::string& row) {
+  std::vector<std::string> cells;
+  std::istringstream in(row.substr(1));
+  for (std::string cell; std::getline(in, cell, '|');) cells.push_back(condensed(cell));
+  return cells;
+}
+
+// What stands in Markdown under one heading and not in this text of a page. Where Markdown has a table without a first
+// heading, the page has a chart, whose shapes are named by row, column and figure; what takes no time has no shape.
+std::vector<std::string> missing_in(const std::string& text, const std::string& markdown) {
+  std::vector<std::string> missing, columns;
+  const auto want = [&](const std::string& part) {
+    if (!has(text, part)) missing.push_back(part);
+  };
+  std::istringstream lines(markdown);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("---") || line.starts_with("| ---") || line.starts_with("```")) continue;
+    if (!line.starts_with('|')) columns.clear();
+    if (line.starts_with("|  |")) {
+      columns = cells_of(line);
+    } else if (!columns.empty()) {
+      const std::vector<std::string> cells = cells_of(line);
+      for (std::size_t i = 1; i < cells.size(); ++i)
+        if (cells[i] != "0ns") want(cells[0] + (columns.size() == 2 ? "" : columns[i]) + cells[i]);
+    } else {
+      // The fastest strategy is bold in one and has a tag in the other.
+      const bool fastest = line.starts_with("| **");
+      const std::size_t name = line.find("** |");
+      want(fastest ? condensed(line.substr(0, name)) + "fastest" + condensed(line.substr(name)) : condensed(line));
+    }
+  }
+  return missing;
+}
+
+// Independent of both renderers but for the golden file of Markdown, which is reviewed.
+TEST(Html, IsWellFormedAndSaysWhatMarkdownSays) {
+  const Comparison c = sample_comparison();
+  const PageText page = read_page(without_script(html_of(c)));
+  EXPECT_EQ(page.faults, std::vector<std::string>());
+  std::istringstream markdown(render_markdown(make_report({&c, 1})));
+  std::size_t section = 0;
+  std::string line, under;
+  for (bool more = true; more;) {
+    more = static_cast<bool>(std::getline(markdown, line));
+    if (more && !line.starts_with("##")) {
+      under += line + "\n";
+      continue;
+    }
+    EXPECT_EQ(missing_in(condensed(page.sections[section].text), under), std::vector<std::string>())
+        << "under " << page.sections[section].heading;
+    under.clear();
+    if (!more) break;
+    ASSERT_LT(++section, page.sections.size()) << line;
+    EXPECT_EQ(page.sections[section].heading, line.substr(line.find(' ') + 1));
+  }
+  EXPECT_EQ(section + 1, page.sections.size());
 }
 
 // A mask file may have any bytes in its name, and a stored file may come from anybody.

@@ -8,8 +8,6 @@
 #include <filesystem>
 #include <set>
 
-#include "backend/store/merge/merge_tables.h"
-#include "backend/store/new_store.h"
 #include "tests/unit/store/two_ranks.h"
 
 namespace spscope {
@@ -124,45 +122,6 @@ TEST_F(MergeDamage, RowsThatReferToALostOneGoWithIt) {
   }
 }
 
-TEST_F(MergeDamage, ADamagedExchangeOfClocksIsLeftOutAlone) {
-  write_ranks();
-  testing::tamper(folder_ / "a.head.db",
-                  "INSERT INTO clock_exchange (rank, ordinal, sent_ns, remote_ns, received_ns) VALUES "
-                  "(1, 0, 1000, 500, 1100), (1, 1, 2000, 1500, 2100), (1, 2, 3000, 2500, 3100); "
-                  "PRAGMA ignore_check_constraints = ON; "
-                  "UPDATE clock_exchange SET remote_ns = 'late' WHERE ordinal = 1");
-  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreCorrupt);
-  const MergeReport report = merge(folder_ / "out.db", shards(), {.tolerant = true});
-  EXPECT_EQ(report.events, 15'000);
-  ASSERT_EQ(report.notes.size(), 1u);
-  EXPECT_THAT(report.notes[0], AllOf(HasSubstr("clock_exchange"), HasSubstr("1 invalid row")));
-  MergedFile file(folder_ / "out.db");
-  EXPECT_EQ(file.number("SELECT count(*) FROM clock_exchange WHERE rank = 1 AND remote_ns IN (500, 2500)"), 2);
-  EXPECT_EQ(file.number("SELECT exchanges FROM clock_fit WHERE rank = 1"), 12);
-}
-
-// The output has no room for what the shards say of faults: that is no damage of the shards.
-TEST_F(MergeDamage, AFullDiskIsNotTakenForDamage) {
-  write_ranks();
-  testing::tamper(folder_ / "a.head.db",
-                  "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) VALUES "
-                  "(0, 0, 0, NULL, 0, printf('%.*c', 300000, 'x'))");
-  Damage damage;
-  damage.tolerant = true;
-  const std::vector<MergeSource> sources = open_sources(shards(), damage);
-  Database out = Database::in_memory();
-  create_tables(out, "test");
-  Statement pages(out, "PRAGMA page_count");
-  ASSERT_TRUE(pages.step());
-  const std::int64_t num_pages = pages.integer(0);
-  pages.reset();
-  out.execute("PRAGMA max_page_count = " + std::to_string(num_pages + 40));
-  const MergeClocks clocks(sources, damage);
-  const Error error = error_of([&] { merge_tables(out, sources, clocks, damage); });
-  EXPECT_EQ(error.code(), ErrorCode::kStoreWrite) << error.what();
-  EXPECT_THAT(error.hint(), HasSubstr("free space"));
-}
-
 // A rank with one chunk: what turns its first and last event around turns around all that is known of its times.
 TEST_F(MergeDamage, AClockThatNoHostHasIsDamage) {
   for (std::vector<SpanEvent>& events : events_) events.resize(3);
@@ -250,22 +209,6 @@ TEST_F(MergeDamage, StandInsForTablesAreNeverRead) {
     EXPECT_EQ(report.events, 5'000) << i;
     EXPECT_THAT(report.notes, Contains(HasSubstr(shard_of(0)))) << i;
   }
-}
-
-// The figures of a run do not need its mesh: its degrees are not known then.
-TEST_F(MergeDamage, ALostMeshCostsNoRun) {
-  write_ranks();
-  const std::string head = folder_ / "a.head.db", out = folder_ / "out.db", again = folder_ / "again.db";
-  testing::tamper(head, "PRAGMA ignore_check_constraints = ON; UPDATE strategy_mesh SET ring = 'x'");
-  EXPECT_EQ(merge(out, shards(), {.tolerant = true}).finished_runs, 1);
-  const StoreReader reader(out);
-  const StrategyRecord strategy = reader.strategies()[0];
-  EXPECT_EQ(strategy.meshes, std::vector(2, RankMesh{.ulysses = 0, .ring = 0}));
-  const std::vector<RunRecord> runs = reader.runs(strategy.strategy_id);
-  ASSERT_EQ(runs.size(), 1u);
-  EXPECT_EQ(runs[0].mesh, 1);
-  EXPECT_TRUE(reader.disagreements().empty());
-  EXPECT_EQ(merge(again, {out}, {.tolerant = true}).finished_runs, 1);
 }
 
 TEST_F(MergeDamage, AMissingChunkIsDamage) {

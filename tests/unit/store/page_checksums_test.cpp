@@ -1,9 +1,6 @@
 // The checksums of pages: what is written, what is noticed, what an edit by another program means, and what is mended.
 #include "backend/store/sqlite/page_checksums.h"
 
-#include <cstring>
-
-#include "backend/base/bytes.h"
 #include "backend/store/check_pages.h"
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/sqlite/checked_file.h"
@@ -90,21 +87,6 @@ TEST_F(StoredPages, TheTrailerIsAsTheFormatSays) {
   for (std::size_t page = 0; page < pages_; ++page)
     EXPECT_EQ(little_endian(trailer, 28 + 4 * page), plain_crc32c(whole_.substr(page * page_bytes_, page_bytes_)));
   EXPECT_EQ(little_endian(trailer, trailer.size() - 4), plain_crc32c(trailer.substr(0, trailer.size() - 4)));
-}
-
-TEST_F(StoredPages, SQLiteFindsTheFileSound) {
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
-  std::string answer;
-  sqlite3_exec(
-      db, "PRAGMA integrity_check",
-      [](void* out, int, char** values, char**) {
-        *static_cast<std::string*>(out) += values[0];
-        return 0;
-      },
-      &answer, nullptr);
-  sqlite3_close(db);
-  EXPECT_EQ(answer, "ok");
 }
 
 TEST_F(StoredPages, AFlippedBitOfATableIsRefusedAndNamed) {
@@ -217,29 +199,6 @@ TEST_F(StoredPages, AnEditByAnotherProgramEndsTheChecksums) {
   tamper(path_, "DROP TABLE later; VACUUM");
   EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kNone);
   EXPECT_EQ(content(), sound);
-}
-
-TEST(MendBit, FindsEachSingleBitAndNoOther) {
-  Rng rng(11);
-  std::vector<std::uint8_t> page(4096);
-  for (std::uint8_t& byte : page) byte = static_cast<std::uint8_t>(rng.bits());
-  const std::uint32_t sum = crc32c(page);
-  for (std::size_t bit = 0; bit < 8 * page.size(); bit += 97) {
-    std::vector<std::uint8_t> wrong = page;
-    wrong[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
-    ASSERT_TRUE(mend_bit(wrong, sum));
-    ASSERT_EQ(wrong, page);
-  }
-  for (int i = 0; i < 300; ++i) {
-    std::vector<std::uint8_t> wrong = page;
-    const std::int64_t bits = static_cast<std::int64_t>(8 * page.size()), a = rng.below(bits), b = rng.below(bits);
-    if (a == b) continue;
-    for (const std::int64_t bit : {a, b})
-      wrong[static_cast<std::size_t>(bit / 8)] ^= static_cast<std::uint8_t>(1 << bit % 8);
-    const std::vector<std::uint8_t> before = wrong;
-    ASSERT_FALSE(mend_bit(wrong, sum));
-    ASSERT_EQ(wrong, before);
-  }
 }
 
 TEST_F(StoredPages, RecoverMendsOneBitAndLeavesOutWorsePages) {

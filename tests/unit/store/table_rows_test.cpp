@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "tests/unit/store/sample_store.h"
 
@@ -64,15 +62,6 @@ class TableRows : public ::testing::Test {
 // As many rows as fit into a page of 512 bytes: some 17 of `single`, some 18 of `pair`.
 constexpr std::int64_t kMostOfPage = 40;
 
-TEST_F(TableRows, AWholeTableIsReadInOrder) {
-  Database db = Database::open_damaged(path_, false);
-  std::vector<std::int64_t> ids;
-  const UnreadRows unread = read_rows(db, "single", "id", [&](const Statement& row) { ids.push_back(row.integer(0)); });
-  EXPECT_FALSE(unread.any());
-  EXPECT_EQ(std::ssize(ids), kRows);
-  EXPECT_TRUE(std::ranges::is_sorted(ids));
-}
-
 TEST_F(TableRows, OnlyTheRowsOfUnreadablePagesAreLost) {
   for (const std::int64_t id : {500, 600, 2000, 3990}) zero(page_of(id, 0));
   write(bytes_);
@@ -90,22 +79,6 @@ TEST_F(TableRows, OnlyTheRowsOfUnreadablePagesAreLost) {
     if (ids.contains(id)) continue;
     EXPECT_THROW(row.bind_all(id).step(), Error) << id;
   }
-}
-
-TEST_F(TableRows, TheFirstPageMayBeLost) {
-  zero(page_of(3, 0));
-  write(bytes_);
-  const std::set<std::int64_t> ids = singles();
-  EXPECT_FALSE(ids.contains(3));
-  EXPECT_GE(std::ssize(ids), kRows - kMostOfPage);
-}
-
-TEST_F(TableRows, WhatCannotBeReadAtAllEnds) {
-  for (std::size_t page = 3; page < bytes_.size() / kPageBytes; ++page) zero(page);
-  write(bytes_);
-  EXPECT_TRUE(singles().empty());
-  EXPECT_EQ(unread_.gaps, 1);
-  EXPECT_TRUE(pairs().empty());
 }
 
 // A damaged key that is larger than those behind it: no row is read twice, and none is skipped uncounted.
@@ -169,55 +142,6 @@ TEST_F(TableRows, CirclesOfPagesEnd) {
   EXPECT_GT(unread_.gaps, 0);
   EXPECT_EQ(rows_, 1);
   EXPECT_LT(unread_.bad_rows, 10);  // the file has room for some thousand rows
-}
-
-// A page that lies on the way twice gives its rows once; the rows behind it are read.
-TEST_F(TableRows, APageThatIsMetAgainGivesItsRowsOnce) {
-  // The parent of both pages names the one of row 500 in place of that of row 1000 too, and in place of that of 1500.
-  const std::size_t page = page_of(500, 0) + 1;
-  for (const std::int64_t id : {1000, 1500}) {
-    const std::size_t other = page_of(id, 0) + 1;
-    const auto number = [](std::size_t n) {
-      return std::string{0, 0, static_cast<char>(n >> 8), static_cast<char>(n & 0xff)};
-    };
-    std::size_t cells = 0;
-    for (std::size_t p = 1; p < bytes_.size() / kPageBytes; ++p) {
-      if (bytes_[p * kPageBytes] != 5) continue;  // an inner page of a table
-      const std::size_t at = bytes_.find(number(other), p * kPageBytes + 8);
-      if (at >= (p + 1) * kPageBytes) continue;
-      bytes_.replace(at, 4, number(page));
-      ++cells;
-    }
-    ASSERT_EQ(cells, 1u) << id;
-  }
-  write(bytes_);
-  const std::set<std::int64_t> ids = singles();
-  EXPECT_TRUE(unread_.any());
-  EXPECT_GE(std::ssize(ids), kRows - 2 * kMostOfPage);
-  for (const std::int64_t id : {500, 900, 1100, 1400, 1600, 3999}) EXPECT_TRUE(ids.contains(id)) << id;
-}
-
-TEST_F(TableRows, AFileMayBeCutAnywhere) {
-  std::size_t most = 0;
-  for (std::size_t pages = 3; pages <= bytes_.size() / kPageBytes; pages += 7) {
-    write(bytes_.substr(0, pages * kPageBytes + 100));
-    std::size_t read = 0;
-    ASSERT_NO_THROW(read = singles().size()) << pages;
-    EXPECT_GE(read, most) << pages;  // more bytes, no fewer rows
-    most = std::max(most, read);
-  }
-  EXPECT_EQ(most, static_cast<std::size_t>(kRows));
-}
-
-TEST_F(TableRows, ARowThatIsRejectedIsLeftOutAlone) {
-  testing::tamper(path_, "UPDATE single SET text = x'00' WHERE id IN (7, 3000)");
-  Database db = Database::open_damaged(path_, false);
-  std::int64_t taken = 0;
-  const UnreadRows unread =
-      read_rows(db, "single", "text", [&](const Statement& row) { taken += !row.text(0).empty(); });
-  EXPECT_EQ(taken, kRows - 2);
-  EXPECT_EQ(unread.bad_rows, 2);
-  EXPECT_EQ(unread.gaps, 0);
 }
 
 TEST_F(TableRows, AFaultOfTheOutputIsNotTakenForDamage) {
