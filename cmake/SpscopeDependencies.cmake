@@ -44,7 +44,7 @@ function(spscope_imgui name dir)
   set(sources imgui.cpp imgui_demo.cpp imgui_draw.cpp imgui_tables.cpp imgui_widgets.cpp backends/imgui_impl_opengl3.cpp
               misc/freetype/imgui_freetype.cpp misc/cpp/imgui_stdlib.cpp)
   list(TRANSFORM sources PREPEND "${dir}/")
-  # A test brings its tree when it runs (tests/imgui).
+  # tests/imgui downloads its tree.
   set_source_files_properties(${sources} PROPERTIES GENERATED TRUE)
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${sources})
   target_include_directories(${name} SYSTEM PUBLIC "${dir}" "${dir}/backends" "${dir}/misc/freetype" "${dir}/misc/cpp")
