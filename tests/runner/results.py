@@ -14,8 +14,11 @@ class Result:
 
     @property
     def reason(self):
-        """The last line that a skipped test printed says why."""
+        """The last line that a skipped test printed says why, or the reason in what a check of gpu-check printed."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
+        for line in lines:
+            if line.startswith('"reason": "'):
+                return line.removeprefix('"reason": "').rstrip('",')
         return lines[-1].removeprefix("skipped: ") if lines else "it does not say why"
 
 

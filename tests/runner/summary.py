@@ -62,6 +62,14 @@ def told(output):
     return "".join(f"    {line[:WIDTH]}\n" for line in telling)
 
 
+def skipped(entries):
+    """Reason -> the names of tests."""
+    names = {}
+    for entry in entries:
+        names.setdefault(entry.result.reason, []).append(entry.result.name)
+    return names
+
+
 def report(total, shares, slow, everything, teller):
     """Prints the summary; the exit code."""
     lines, warnings = table(total.entries, shares, everything)
@@ -69,8 +77,9 @@ def report(total, shares, slow, everything, teller):
     for warning in warnings + slow_warnings(total.entries, total.tests, slow):
         teller.say("warning: " + warning)
     of = {outcome: [e for e in total.entries if e.result.outcome == outcome] for outcome in (PASSED, FAILED, SKIPPED)}
-    for entry in of[SKIPPED]:
-        teller.say(f"skipped: {entry.result.name}: {entry.result.reason}")
+    for reason, names in skipped(of[SKIPPED]).items():
+        some = ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more"
+        teller.say(f"skipped: {some}: {reason[:WIDTH]}")
     for entry in of[FAILED]:
         teller.say(f"{told(entry.result.output)}failed: {entry.result.name}: read {entry.log}")
     for fault in total.faults:
