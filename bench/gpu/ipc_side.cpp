@@ -80,7 +80,7 @@ IpcSide::IpcSide(std::span<std::byte> words, int side)
       stream_(gpu_.context()),
       registered_(gpu_.context(), words) {}
 
-// Rows to send, rows that came, and at the very end the place for one that the partner writes.
+// The arena holds the rows to send, then those that came. The partner writes into the last row of the arena.
 std::string IpcSide::make_arena(const IpcRun& run) {
   run_ = run;
   arena_ = std::make_unique<cuda::DeviceMemory>(gpu_.context(), static_cast<std::size_t>(run.arena_bytes));
@@ -178,8 +178,8 @@ void IpcSide::close() {
   arena_.reset();
 }
 
-// Lines of the one that began: "arena BYTES ROW ROUNDS", answered with a handle; "open HANDLE"; "exchange"; "die
-// ROUND"; "close". The other answers are "done", or what is wrong.
+// The process that began sends these lines: "arena BYTES ROW ROUNDS", answered with a handle; "open HANDLE";
+// "exchange"; "die ROUND"; "close". The other answers are "done", or what is wrong.
 int run_ipc_peer(const std::string& parent, const std::string& descriptor) {
   const SharedPage page(parent, descriptor);
   IpcSide side(page.bytes(), 1);

@@ -68,7 +68,8 @@ class IpcSide {
 // The peer's whole life. Exit code.
 int run_ipc_peer(const std::string& parent, const std::string& descriptor);
 
-// A page that both map: made by the one that begins, found by the peer. Throws Error.
+// A page that both processes map. The first constructor makes it, the second finds that of the other process. Throws
+// Error.
 class SharedPage {
  public:
   SharedPage();
