@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "backend/analysis/owner_map.h"
@@ -59,41 +59,6 @@ std::int32_t main_rank(const Plan& plan, const std::map<OpId, std::int64_t>& pai
   return most->second * 2 <= all ? TileOwners::kSeveralRanks : most->first;
 }
 
-void expect_tiles(const RandomRun& run, int head, const TileOwners& owners, std::vector<double>& tiles_of_rank) {
-  const BlockMask& mask = run.request.executed_mask().mask();
-  const std::vector<std::vector<OpId>> ops = ops_of_pairs(run, head);
-  const HeadOwners of_head = owners.of_head(head);
-  const std::vector<std::int32_t> ranks = owners.ranks_of_head(head);
-  std::vector<double> by_rank(at(run.plan.ranks), 0);
-  for (std::int32_t q = 0; q < owners.blocks(); ++q)
-    for (std::int32_t k = 0; k < owners.blocks(); ++k) {
-      const Span rows{mask.coarse_starts()[at(q)], mask.coarse_starts()[at(q) + 1]},
-          keys{mask.coarse_starts()[at(k)], mask.coarse_starts()[at(k) + 1]};
-      const std::map<OpId, std::int64_t> pairs = counted(ops, mask.tokens(), rows, keys);
-      const double whole = static_cast<double>(rows.size()) * keys.size();
-      const std::vector<TileOwner> found = owners.owners(head, q, k);
-      ASSERT_EQ(found.size(), pairs.size());
-      for (const TileOwner& owner : found) {
-        const Op& op = run.plan.ops[at(owner.op)];
-        ASSERT_NEAR(owner.area * whole, static_cast<double>(pairs.at(owner.op)), 1e-6);
-        ASSERT_EQ(std::pair(owner.rank, owner.ring_step), std::pair(op.rank, run.plan.post_of(op).ring_step));
-        if (mask.active(head, q, k)) by_rank[at(op.rank)] += static_cast<double>(pairs.at(owner.op)) / whole;
-      }
-      const std::size_t tile = of_head.index(q, k);
-      ASSERT_EQ(ranks[tile], main_rank(run.plan, pairs));
-      ASSERT_EQ(of_head.op[tile] == kNone, pairs.empty());
-      if (!pairs.empty()) {
-        const auto most = std::ranges::max_element(pairs, {}, [](const auto& op) { return op.second; });
-        ASSERT_EQ(pairs.at(of_head.op[tile]), most->second);
-      }
-    }
-  const std::vector<double> said = owners.tiles_by_rank(mask, head);
-  for (std::size_t r = 0; r < by_rank.size(); ++r) {
-    ASSERT_NEAR(said[r], by_rank[r], 1e-6);
-    tiles_of_rank[r] += by_rank[r];
-  }
-}
-
 TEST(RandomRuns, AreOfManyKinds) {
   std::map<std::string, int> runs;
   int uneven = 0, waiting = 0;
@@ -109,23 +74,6 @@ TEST(RandomRuns, AreOfManyKinds) {
     EXPECT_GE(runs[strategy], 10) << strategy;
   EXPECT_GE(uneven, 200);
   EXPECT_GE(waiting, 200);
-}
-
-TEST(RandomRuns, OwnersAndTilesByRankEqualBruteForce) {
-  for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
-    const RandomRun run = random_run(seed);
-    const BlockMask& mask = run.request.executed_mask().mask();
-    const TileOwners owners(run.plan, AttendedAxis::kInner, mask.coarse_starts());
-    ASSERT_EQ(owners.blocks(), mask.coarse_blocks());
-    std::vector<double> tiles_of_rank(at(run.plan.ranks), 0);
-    for (int head = 0; head < mask.heads(); ++head) {
-      expect_tiles(run, head, owners, tiles_of_rank);
-      if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", head " << head;
-    }
-    const PlanTiles tiles = plan_tiles(run.plan, run.request);
-    for (std::size_t r = 0; r < tiles_of_rank.size(); ++r)
-      ASSERT_NEAR(tiles.by_rank[r], tiles_of_rank[r], 1e-6) << "seed " << seed;
-  }
 }
 
 // Of fewer tokens than cells, a cell shows the token that its begin lies in.
@@ -149,29 +97,8 @@ TEST(RandomRuns, OwnerMapsEqualBruteForce) {
   }
 }
 
-TEST(RandomRuns, LoadsOfRowsAndColumnsEqualBruteForce) {
-  for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
-    const RandomRun run = random_run(seed);
-    const BlockMask& mask = run.request.executed_mask().mask();
-    for (int head = 0; head < mask.heads(); ++head) {
-      const HeadLoads loads = head_loads(mask, head);
-      ASSERT_EQ(std::pair(std::ssize(loads.rows), std::ssize(loads.columns)),
-                std::pair(std::ptrdiff_t{mask.coarse_blocks()}, std::ptrdiff_t{mask.coarse_blocks()}));
-      for (std::int32_t i = 0; i < mask.coarse_blocks(); ++i) {
-        int row = 0, column = 0;
-        for (std::int32_t j = 0; j < mask.coarse_blocks(); ++j)
-          row += mask.active(head, i, j), column += mask.active(head, j, i);
-        ASSERT_EQ(loads.rows[at(i)], row) << "seed " << seed;
-        ASSERT_EQ(loads.columns[at(i)], column) << "seed " << seed;
-      }
-    }
-  }
-}
-
-using Columns = std::array<std::int64_t, kNumTimeColumns>;
-
 // What a rank does between each two neighbouring times of its timeline, by the definition in rank_times.h.
-Columns columns_of(const Plan& plan, const Timeline& timeline, int rank, std::int64_t zero_ns) {
+std::vector<ActivitySpan> activities_of(const Plan& plan, const Timeline& timeline, int rank, std::int64_t zero_ns) {
   std::vector<std::size_t> own;
   std::set<std::int64_t> times = {zero_ns, zero_ns + timeline.makespan_ns()};
   for (std::size_t i = 0; i < plan.ops.size(); ++i) {
@@ -180,81 +107,48 @@ Columns columns_of(const Plan& plan, const Timeline& timeline, int rank, std::in
     for (const std::int64_t ns : {timeline.ops[i].post_ns, timeline.ops[i].begin_ns, timeline.ops[i].end_ns})
       times.insert(ns);
   }
-  Columns columns = {};
+  std::vector<ActivitySpan> spans;
   for (auto from = times.begin(), to = std::next(from); to != times.end(); ++from, ++to) {
-    const auto does = [&](bool moves, auto&& begin, auto&& end) {
+    const auto does = [&](bool moves, std::int64_t OpTimes::*begin, std::int64_t OpTimes::*end) {
       return std::ranges::any_of(own, [&](std::size_t i) {
         const OpTimes& t = timeline.ops[i];
-        return communicates(plan.kind_of(plan.ops[i])) == moves && begin(t) <= *from && *to <= end(t);
+        return communicates(plan.kind_of(plan.ops[i])) == moves && t.*begin <= *from && *to <= t.*end;
       });
     };
-    const auto post = [](const OpTimes& t) { return t.post_ns; };
-    const auto begin = [](const OpTimes& t) { return t.begin_ns; };
-    const auto end = [](const OpTimes& t) { return t.end_ns; };
-    const TimeColumn column = does(false, begin, end)   ? TimeColumn::kCompute
-                              : does(true, begin, end)  ? TimeColumn::kWire
-                              : does(true, post, begin) ? TimeColumn::kLatePeer
-                                                        : TimeColumn::kOther;
-    columns[at(static_cast<int>(column))] += *to - *from;
+    const TimeColumn column = does(false, &OpTimes::begin_ns, &OpTimes::end_ns)   ? TimeColumn::kCompute
+                              : does(true, &OpTimes::begin_ns, &OpTimes::end_ns)  ? TimeColumn::kWire
+                              : does(true, &OpTimes::post_ns, &OpTimes::begin_ns) ? TimeColumn::kLatePeer
+                                                                                  : TimeColumn::kOther;
+    if (!spans.empty() && spans.back().column == column)
+      spans.back().end_ns = *to - zero_ns;
+    else
+      spans.push_back({*from - zero_ns, *to - zero_ns, column});
   }
-  return columns;
-}
-
-std::vector<Columns> columns_by_rank(const RandomRun& run) {
-  std::int64_t zero_ns = INT64_MAX;
-  for (const OpTimes& t : run.timeline.ops) zero_ns = std::min(zero_ns, t.post_ns);
-  std::vector<Columns> columns;
-  for (int rank = 0; rank < run.plan.ranks; ++rank)
-    columns.push_back(columns_of(run.plan, run.timeline, rank, zero_ns));
-  return columns;
-}
-
-TimeTerms means_of(const RandomRun& run) {
-  TimeModels models;
-  models.network = run.network;
-  return mean_terms(time_detail(run.plan, run.timeline, models).rank_sums, run.plan.ranks);
+  return spans;
 }
 
 TEST(RandomRuns, TimesOfRanksEqualBruteForce) {
+  using Columns = std::array<std::int64_t, kNumTimeColumns>;
   for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
     const RandomRun run = random_run(seed);
-    const std::vector<Columns> wanted = columns_by_rank(run);
+    std::int64_t zero_ns = INT64_MAX;
+    for (const OpTimes& t : run.timeline.ops) zero_ns = std::min(zero_ns, t.post_ns);
     const RankTimes times = rank_times(run.plan, run.timeline);
     const auto spans = activities(run.plan, run.timeline);
     Columns sums = {};
-    for (std::size_t r = 0; r < wanted.size(); ++r) {
-      ASSERT_EQ((Columns{times.compute_ns[r], times.wait_late_peer_ns[r], times.wire_ns[r], times.other_ns[r]}),
-                wanted[r])
+    for (std::size_t r = 0; r < spans.size(); ++r) {
+      ASSERT_EQ(spans[r], activities_of(run.plan, run.timeline, static_cast<int>(r), zero_ns)) << "seed " << seed;
+      Columns wanted = {};
+      for (const ActivitySpan& span : spans[r])
+        wanted[at(static_cast<int>(span.column))] += span.end_ns - span.begin_ns;
+      ASSERT_EQ((Columns{times.compute_ns[r], times.wait_late_peer_ns[r], times.wire_ns[r], times.other_ns[r]}), wanted)
           << "seed " << seed;
-      ASSERT_EQ(std::accumulate(wanted[r].begin(), wanted[r].end(), std::int64_t{0}), run.timeline.makespan_ns());
-      Columns drawn = {};
-      for (const ActivitySpan& span : spans[r]) drawn[at(static_cast<int>(span.column))] += span.end_ns - span.begin_ns;
-      ASSERT_EQ(drawn, wanted[r]) << "seed " << seed;
-      for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += wanted[r][c];
+      for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += wanted[c];
     }
     TimeModels models;
     models.network = run.network;
     const TimeTerms terms = time_detail(run.plan, run.timeline, models).rank_sums;
     for (std::size_t c = 0; c < sums.size(); ++c) ASSERT_EQ(terms.of(static_cast<TimeColumn>(c)), sums[c]) << seed;
-  }
-}
-
-// From one strategy to another of the same workload.
-TEST(RandomRuns, WaterfallsAddUpExactly) {
-  for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
-    const RandomRun from = random_run(seed), to = random_run(seed, 1);
-    const TimeTerms steps = means_of(to) - means_of(from);
-    std::int64_t reached_ns = from.timeline.makespan_ns();
-    for (int c = 0; c < kNumTimeColumns; ++c) reached_ns += steps.of(static_cast<TimeColumn>(c));
-    ASSERT_EQ(reached_ns, to.timeline.makespan_ns()) << "seed " << seed;
-    // Each step is the difference of the means over ranks, up to the rounding of its terms.
-    const auto mean = [](const RandomRun& run, int column) {
-      double sum = 0;
-      for (const Columns& columns : columns_by_rank(run)) sum += static_cast<double>(columns[at(column)]);
-      return sum / run.plan.ranks;
-    };
-    for (int c = 0; c < kNumTimeColumns; ++c)
-      ASSERT_NEAR(static_cast<double>(steps.of(static_cast<TimeColumn>(c))), mean(to, c) - mean(from, c), 2.0) << seed;
   }
 }
 
