@@ -247,23 +247,6 @@ TEST(Terminal, SeveralLayersNameARankOnlyWhenItIsSlowestInMost) {
   EXPECT_FALSE(has(render_terminal(c, kWide), "varies"));
 }
 
-TEST(Terminal, EveryRowButTheFastestHasItsReason) {
-  const std::string text = unbroken(render_terminal(sample_comparison()));
-  EXPECT_TRUE(has(text,
-                  "ring r4 takes 11.8 ms longer: 9.00 ms of it on the wire between nodes, sending 675 MB a rank "
-                  "instead of 276 MB."));
-  EXPECT_TRUE(has(text,
-                  "ulysses u4 takes 14.2 ms longer: 13.1 ms of it waiting for rank 2, which has 36 % more active "
-                  "tiles than the mean (heads 20-29)."));
-  EXPECT_FALSE(has(text, "usp u2 r2 takes"));
-}
-
-TEST(Terminal, RowsAreSortedByTime) {
-  const std::string text = render_terminal(sample_comparison());
-  EXPECT_LT(text.find("* usp u2 r2 "), text.find("  ring r4 "));
-  EXPECT_LT(text.find("  ring r4 "), text.find("  ulysses u4 "));
-}
-
 TEST(Terminal, UnevenHeadsAreNoted) {
   Comparison c = sample_comparison();
   c.workload.heads = 12;
