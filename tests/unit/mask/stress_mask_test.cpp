@@ -54,9 +54,8 @@ template <typename Active>
 void expect_bits(const char* name, Active&& active) {
   const BlockMask mask = stress_mask(name);
   for (int h = 0; h < 40; h += 3) {
-    for (int q = 0; q < 1184; q += 5) {
+    for (int q = 0; q < 1184; q += 5)
       for (int k = 0; k < 1184; ++k) ASSERT_EQ(mask.active(h, q, k), active(h, q, k)) << name << ' ' << h << ' ' << q;
-    }
   }
 }
 
@@ -80,9 +79,8 @@ TEST(StressMask, OtherSizesKeepTheParts) {
   const BlockMask windows = small("hybrid-window");
   for (int head = 0; head < 4; ++head) {
     const int window = static_cast<int>(std::lround(20.0 * head * 10 * 16 / 1184));
-    for (int q = 0; q < 16; ++q) {
+    for (int q = 0; q < 16; ++q)
       for (int k = 0; k < 16; ++k) EXPECT_EQ(windows.active(head, q, k), k < q && k >= q - window);
-    }
   }
   const BlockMask heads = small("headwise");
   for (int head = 0; head < 4; ++head) EXPECT_EQ(heads.active(head, 3, 5), head % 2 == 0) << head;
