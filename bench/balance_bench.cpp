@@ -14,7 +14,7 @@
 // Beside the times stands what the core can do, for comparing machines. Limits stand beside values in the end. Exits
 // with 1 when a ratio or the number of re-plans is outside its limit; with --strict-times when a time is, too.
 //
-//   balance_bench [--layers N] [--block 64] [--repeats 5] [--steps 50] [--ratios] [--strict-times] [--json]
+//   balance_bench [--layers N] [--block 64] [--repeats 5] [--steps 50] [--ratios] [--strict-times]
 //
 // N layers spread over the model; without it, all. --ratios: imbalance and reuse alone.
 #include <array>
@@ -58,7 +58,7 @@ constexpr int kFewestReplans = 3, kMostReplans = 8;
 
 struct Options {
   int layers = kModelLayers, block = 64, repeats = 5, steps = 50;
-  bool ratios_only = false, strict_times = false, as_json = false;
+  bool ratios_only = false, strict_times = false;
 };
 
 // The calibrated patterns (docs/masks.md) and their densities.
@@ -379,17 +379,13 @@ int main(int argc, char** argv) {
                             {"--repeats", &options.repeats, 1, 1000},
                             {"--steps", &options.steps, 1, 1000},
                             {"--ratios", &options.ratios_only},
-                            {"--strict-times", &options.strict_times},
-                            {"--json", &options.as_json}})) {
+                            {"--strict-times", &options.strict_times}})) {
     std::cerr << "usage: balance_bench [--layers 1..40] [--block N] [--repeats N] [--steps N] [--ratios] "
-                 "[--strict-times] [--json]\n";
+                 "[--strict-times]\n";
     return 2;
   }
   const spscope::Json results = spscope::run(options);
   const std::vector<spscope::Check> checks = spscope::check(results);
-  if (options.as_json)
-    std::cout << results.dump(2) << "\n";
-  else
-    spscope::print(results, checks, std::cout);
+  spscope::print(results, checks, std::cout);
   return spscope::judge(checks, options.strict_times, std::cerr);
 }

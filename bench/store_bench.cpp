@@ -11,7 +11,7 @@
 // Beside them what the machine can do: memory copy, and writing to the disk with fsync. Medians of 5. Exits with 1 when
 // a limit is broken.
 //
-//   store_bench [--events 10000000] [--repeats 5] [--folder DIR] [--run FILE] [--json]
+//   store_bench [--events 10000000] [--repeats 5] [--folder DIR] [--run FILE]
 //   store_bench --merge OUT SHARD...    merges once, and prints the largest size of the process in MB
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -24,7 +24,6 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,7 +55,6 @@ struct Flags {
   int repeats = 5;
   std::string folder = std::filesystem::temp_directory_path().string();
   std::string run;
-  bool as_json = false;
 };
 
 // A folder that goes away.
@@ -393,14 +391,7 @@ std::vector<Figure> measure(const Flags& flags) {
   return figures;
 }
 
-void print(const std::vector<Figure>& figures, bool as_json) {
-  if (as_json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Figure& f : figures)
-      list.push_back({{"name", f.name}, {"unit", f.unit}, {"value", f.value}, {"kept", f.kept()}});
-    std::cout << nlohmann::ordered_json{{"figures", list}}.dump(2) << "\n";
-    return;
-  }
+void print(const std::vector<Figure>& figures) {
   for (const Figure& f : figures) {
     std::cout << (f.kept() ? "  " : "! ") << std::left << std::setw(28) << f.name << std::right << std::setw(10)
               << std::setprecision(4) << f.value << " " << f.unit;
@@ -425,12 +416,11 @@ int main(int argc, char** argv) {
                            {{"--events", &flags.events, 100'000},
                             {"--repeats", &flags.repeats},
                             {"--folder", &flags.folder},
-                            {"--run", &flags.run},
-                            {"--json", &flags.as_json}})) {
-    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--run FILE] [--json]\n";
+                            {"--run", &flags.run}})) {
+    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--run FILE]\n";
     return 2;
   }
   const std::vector<spscope::Figure> figures = spscope::measure(flags);
-  spscope::print(figures, flags.as_json);
+  spscope::print(figures);
   return std::ranges::all_of(figures, &spscope::Figure::kept) ? 0 : 1;
 }
