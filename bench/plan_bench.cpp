@@ -40,9 +40,12 @@ constexpr int kHeads = 40, kHeadDim = 128, kRanksPerNode = 8;
 
 struct Case {
   std::string_view strategy;
-  int ranks, ulysses, ring;  // degrees 0: the strategy has none
+  int ranks, ulysses, ring;  // degrees 0: the strategy has none, or chooses them
 };
-constexpr Case kCases[] = {{"ulysses", 8, 0, 0}, {"ring", 8, 0, 0}, {"usp", 8, 2, 4}, {"usp", 1024, 8, 128}};
+constexpr Case kCases[] = {{"ulysses", 8, 0, 0}, {"ring", 8, 0, 0},   {"usp", 8, 2, 4},    {"usp", 1024, 8, 128},
+                           {"dbsp", 8, 8, 1},    {"dbsp", 8, 4, 2},   {"dbsp", 8, 2, 4},   {"dbsp", 8, 1, 8},
+                           {"dbsp", 8, 0, 0},    {"cyclic", 8, 8, 1}, {"cyclic", 8, 4, 2}, {"cyclic", 8, 2, 4},
+                           {"cyclic", 8, 1, 8}};
 
 std::string name_of(const Case& c) {
   const std::string degrees = " u" + std::to_string(c.ulysses) + " r" + std::to_string(c.ring);
@@ -86,10 +89,8 @@ Plan build(const Case& c, Request& request) {
   define_outputs(request);
   const Strategy& strategy = *find_strategy(c.strategy);
   Parameters parameters(strategy.parameters());
-  if (c.ulysses > 0) {
-    parameters.set("ulysses", std::int64_t{c.ulysses});
-    parameters.set("ring", std::int64_t{c.ring});
-  }
+  if (c.ulysses > 0 && parameters.has("ulysses")) parameters.set("ulysses", std::int64_t{c.ulysses});
+  if (c.ulysses > 0 && parameters.has("ring")) parameters.set("ring", std::int64_t{c.ring});
   return make_plan(strategy, request, parameters);
 }
 
@@ -105,6 +106,7 @@ void run(const Case& c, const BlockMask& mask, int repeats, std::ostream& out) {
   double plan_mb = 0, bound_mb = 0, memory_mb = 0;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     Request request = Request::attention(c.ranks, kHeads, kHeadDim, mask);
+    request.cluster = &preset;
     const Plan plan = timed(build_ms, [&] { return build(c, request); });
     SPSCOPE_CHECK(timed(verify_ms, [&] { return verify(plan, request); }).empty());
     const Timeline timeline =
