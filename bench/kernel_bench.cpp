@@ -6,15 +6,15 @@
 // changes between rounds does not enter. FLOPs are those of the two products: 4 x head_dim x (pairs of q and k rows).
 // Times are CPU times of the thread, so that another program on the core counts only by what it does to the caches.
 //
-//   kernel_bench [--tokens 4096] [--head-dim 128] [--block 64] [--rounds 5] [--json]
+//   kernel_bench [--tokens 4096] [--head-dim 128] [--block 64] [--rounds 5]
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -179,7 +179,8 @@ Round run_round(const BenchShape& shape, BenchHead& fp32, BenchHead& bf16) {
   return round;
 }
 
-nlohmann::ordered_json run(const BenchShape& shape) {
+// Measures and prints.
+void run(const BenchShape& shape, std::ostream& out) {
   BenchHead fp32(shape, Dtype::kFp32), bf16(shape, Dtype::kBf16);
   fp32.seconds(fp32.num_blocks());
   bf16.seconds(bf16.num_blocks());
@@ -195,50 +196,28 @@ nlohmann::ordered_json run(const BenchShape& shape) {
   }
   const auto over_rounds = [&](auto member) {
     std::vector<double> values;
-    for (const Round& round : rounds) values.push_back(member(round));
+    for (const Round& round : rounds) values.push_back(std::invoke(member, round));
     return median(values);
   };
-  nlohmann::ordered_json result;
-  result["target"] = dispatched_target();
-  result["tokens"] = shape.num_tokens;
-  result["head_dim"] = shape.head_dim;
-  result["block"] = shape.block;
-  result["rounds"] = shape.rounds;
-  result["peak_gflop_per_s"] = over_rounds([](const Round& r) { return r.peak_gflop_per_s; });
-  result["copy_gbps"] = measure_copy_gbps();
-  result["dense_gflop_per_s"] = over_rounds([](const Round& r) { return r.dense_gflop_per_s; });
-  result["dense_over_peak_ratio"] = over_rounds([](const Round& r) { return r.dense_ratio; });
-  result["bf16_over_fp32_time_ratio"] = over_rounds([](const Round& r) { return r.bf16_ratio; });
-  result["gemm_over_peak_ratio"] = over_rounds([](const Round& r) { return r.gemm_ratio; });
-  result["gemm_bf16_over_peak_ratio"] = over_rounds([](const Round& r) { return r.gemm_bf16_ratio; });
+  out << std::left << std::fixed;
+  const auto row = [&](const std::string& name) -> std::ostream& { return out << std::setw(44) << name; };
+  const auto number = [&](const std::string& name, double value, int digits) {
+    row(name) << std::setprecision(digits) << value << "\n";
+  };
+  row("instruction set") << dispatched_target() << "\n";
+  row("tokens, head dim, block") << shape.num_tokens << ", " << shape.head_dim << ", " << shape.block << "\n";
+  number("fma peak, GFLOP/s", over_rounds(&Round::peak_gflop_per_s), 1);
+  number("copy, GB/s", measure_copy_gbps(), 1);
+  number("dense fp32, GFLOP/s", over_rounds(&Round::dense_gflop_per_s), 1);
+  number("dense fp32 / peak", over_rounds(&Round::dense_ratio), 3);
+  number("time bf16 / fp32", over_rounds(&Round::bf16_ratio), 3);
+  number("gemm fp32 / peak (0: no oneDNN)", over_rounds(&Round::gemm_ratio), 3);
+  number("gemm bf16 / peak", over_rounds(&Round::gemm_bf16_ratio), 3);
   for (std::size_t i = 0; i < std::size(kDensities); ++i) {
-    result["sparse_over_share_of_dense_time_ratio"].push_back(
-        {{"density", kDensities[i]}, {"ratio", over_rounds([&](const Round& r) { return r.density_ratios[i]; })}});
-  }
-  return result;
-}
-
-void print(const nlohmann::ordered_json& result, std::ostream& out) {
-  const auto row = [&](const std::string& name, const std::string& value) {
-    out << std::left << std::setw(44) << name << value << "\n";
-  };
-  const auto number = [](double value, int digits) {
-    std::ostringstream text;
-    text << std::fixed << std::setprecision(digits) << value;
-    return text.str();
-  };
-  row("instruction set", result["target"]);
-  row("tokens, head dim, block",
-      result["tokens"].dump() + ", " + result["head_dim"].dump() + ", " + result["block"].dump());
-  row("fma peak, GFLOP/s", number(result["peak_gflop_per_s"], 1));
-  row("copy, GB/s", number(result["copy_gbps"], 1));
-  row("dense fp32, GFLOP/s", number(result["dense_gflop_per_s"], 1));
-  row("dense fp32 / peak", number(result["dense_over_peak_ratio"], 3));
-  row("time bf16 / fp32", number(result["bf16_over_fp32_time_ratio"], 3));
-  row("gemm fp32 / peak (0: no oneDNN)", number(result["gemm_over_peak_ratio"], 3));
-  row("gemm bf16 / peak", number(result["gemm_bf16_over_peak_ratio"], 3));
-  for (const auto& sparse : result["sparse_over_share_of_dense_time_ratio"]) {
-    row("time at density " + number(sparse["density"], 2) + " / (density x dense)", number(sparse["ratio"], 3));
+    std::ostringstream density;
+    density << std::fixed << std::setprecision(2) << kDensities[i];
+    number("time at density " + density.str() + " / (density x dense)",
+           over_rounds([&](const Round& r) { return r.density_ratios[i]; }), 3);
   }
 }
 
@@ -247,20 +226,13 @@ void print(const nlohmann::ordered_json& result, std::ostream& out) {
 
 int main(int argc, char** argv) {
   spscope::kernels::BenchShape shape;
-  bool as_json = false;
   if (!spscope::read_flags(argc, argv,
                            {{"--tokens", &shape.num_tokens, 1, 1 << 24},
                             {"--head-dim", &shape.head_dim, 1, spscope::kernels::kMaxHeadDim},
                             {"--block", &shape.block, 1, spscope::kernels::kMaxBlockRows},
-                            {"--rounds", &shape.rounds, 1, 1000},
-                            {"--json", &as_json}})) {
-    std::cerr << "usage: kernel_bench [--tokens N] [--head-dim 1..256] [--block 1..384] [--rounds N] [--json]\n";
+                            {"--rounds", &shape.rounds, 1, 1000}})) {
+    std::cerr << "usage: kernel_bench [--tokens N] [--head-dim 1..256] [--block 1..384] [--rounds N]\n";
     return 2;
   }
-  const nlohmann::ordered_json result = spscope::kernels::run(shape);
-  if (as_json) {
-    std::cout << result.dump(2) << "\n";
-  } else {
-    spscope::kernels::print(result, std::cout);
-  }
+  spscope::kernels::run(shape, std::cout);
 }

@@ -8,14 +8,13 @@
 // All on one core; times are CPU times of the thread, the median over the repeats. The last lines say what the core can
 // do, for comparing machines.
 //
-//   plan_bench [--pattern paro] [--repeats 5] [--json]
+//   plan_bench [--pattern paro] [--repeats 5]
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,9 +40,12 @@ constexpr int kHeads = 40, kHeadDim = 128, kRanksPerNode = 8;
 
 struct Case {
   std::string_view strategy;
-  int ranks, ulysses, ring;  // degrees 0: the strategy has none
+  int ranks, ulysses, ring;  // degrees 0: the strategy has none, or chooses them
 };
-constexpr Case kCases[] = {{"ulysses", 8, 0, 0}, {"ring", 8, 0, 0}, {"usp", 8, 2, 4}, {"usp", 1024, 8, 128}};
+constexpr Case kCases[] = {{"ulysses", 8, 0, 0}, {"ring", 8, 0, 0},   {"usp", 8, 2, 4},    {"usp", 1024, 8, 128},
+                           {"dbsp", 8, 8, 1},    {"dbsp", 8, 4, 2},   {"dbsp", 8, 2, 4},   {"dbsp", 8, 1, 8},
+                           {"dbsp", 8, 0, 0},    {"cyclic", 8, 8, 1}, {"cyclic", 8, 4, 2}, {"cyclic", 8, 2, 4},
+                           {"cyclic", 8, 1, 8}};
 
 std::string name_of(const Case& c) {
   const std::string degrees = " u" + std::to_string(c.ulysses) + " r" + std::to_string(c.ring);
@@ -87,85 +89,53 @@ Plan build(const Case& c, Request& request) {
   define_outputs(request);
   const Strategy& strategy = *find_strategy(c.strategy);
   Parameters parameters(strategy.parameters());
-  if (c.ulysses > 0) {
-    parameters.set("ulysses", std::int64_t{c.ulysses});
-    parameters.set("ring", std::int64_t{c.ring});
-  }
+  if (c.ulysses > 0 && parameters.has("ulysses")) parameters.set("ulysses", std::int64_t{c.ulysses});
+  if (c.ulysses > 0 && parameters.has("ring")) parameters.set("ring", std::int64_t{c.ring});
   return make_plan(strategy, request, parameters);
 }
 
-nlohmann::ordered_json run(const Case& c, const BlockMask& mask, int repeats) {
+constexpr const char* kColumns[] = {"ranks",     "ops",      "messages",  "plan MB",  "build ms",  "verify ms",
+                                    "sched. ms", "bound ms", "memory ms", "bound MB", "memory MB", "RSS MB"};
+
+// Measures a plan and prints its row of the columns.
+void run(const Case& c, const BlockMask& mask, int repeats, std::ostream& out) {
   const ClusterPreset& preset = *find_cluster_preset(c.ranks <= kRanksPerNode ? "a800x8" : "ndr-h100-xN");
   const Network network = Network::of_cluster(preset, c.ranks, kRanksPerNode);
   Samples build_ms, verify_ms, schedule_ms, bound_ms, memory_ms;
-  nlohmann::ordered_json result;
+  std::size_t ops = 0, messages = 0;
+  double plan_mb = 0, bound_mb = 0, memory_mb = 0;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     Request request = Request::attention(c.ranks, kHeads, kHeadDim, mask);
+    request.cluster = &preset;
     const Plan plan = timed(build_ms, [&] { return build(c, request); });
     SPSCOPE_CHECK(timed(verify_ms, [&] { return verify(plan, request); }).empty());
     const Timeline timeline =
         timed(schedule_ms, [&] { return schedule(plan, op_durations(plan, preset.cost), network); });
     const auto bound = timed(bound_ms, [&] { return memory_bound(plan); });
     const auto peak = timed(memory_ms, [&] { return memory(plan, timeline); });
-    result = {{"plan", name_of(c)},
-              {"ranks", c.ranks},
-              {"ops", plan.ops.size()},
-              {"messages", plan.messages.size()},
-              {"plan_mb", static_cast<double>(plan_bytes(plan)) * 1e-6},
-              {"makespan_ms", static_cast<double>(timeline.makespan_ns()) * 1e-6},
-              {"bound_mb", static_cast<double>(*std::ranges::max_element(bound)) * 1e-6},
-              {"memory_mb", static_cast<double>(*std::ranges::max_element(peak)) * 1e-6}};
+    ops = plan.ops.size(), messages = plan.messages.size();
+    plan_mb = static_cast<double>(plan_bytes(plan)) * 1e-6;
+    bound_mb = static_cast<double>(*std::ranges::max_element(bound)) * 1e-6;
+    memory_mb = static_cast<double>(*std::ranges::max_element(peak)) * 1e-6;
   }
-  result["build_ms"] = median(build_ms);
-  result["verify_ms"] = median(verify_ms);
-  result["build_and_verify_ms"] = median(build_ms) + median(verify_ms);
-  result["schedule_ms"] = median(schedule_ms);
-  result["memory_bound_ms"] = median(bound_ms);
-  result["memory_ms"] = median(memory_ms);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  result["process_peak_mb"] = static_cast<double>(usage.ru_maxrss) * 1024e-6;
-  return result;
-}
-
-void print(const nlohmann::ordered_json& results, std::ostream& out) {
-  constexpr std::pair<const char*, const char*> kColumns[] = {
-      {"ranks", "ranks"},           {"ops", "ops"},
-      {"messages", "messages"},     {"plan_mb", "plan MB"},
-      {"build_ms", "build ms"},     {"verify_ms", "verify ms"},
-      {"schedule_ms", "sched. ms"}, {"memory_bound_ms", "bound ms"},
-      {"memory_ms", "memory ms"},   {"bound_mb", "bound MB"},
-      {"memory_mb", "memory MB"},   {"process_peak_mb", "RSS MB"}};
-  out << std::fixed << std::setprecision(2) << std::left << std::setw(14) << "plan" << std::right;
-  for (const auto& [key, title] : kColumns) out << std::setw(11) << title;
+  out << std::left << std::setw(14) << name_of(c) << std::right << std::setw(11) << c.ranks << std::setw(11) << ops
+      << std::setw(11) << messages;
+  for (const double figure : {plan_mb, median(build_ms), median(verify_ms), median(schedule_ms), median(bound_ms),
+                              median(memory_ms), bound_mb, memory_mb, static_cast<double>(usage.ru_maxrss) * 1024e-6})
+    out << std::setw(11) << figure;
   out << "\n";
-  for (const auto& result : results["plans"]) {
-    out << std::left << std::setw(14) << result["plan"].get<std::string>() << std::right;
-    for (const auto& [key, title] : kColumns) {
-      out << std::setw(11);
-      if (result[key].is_number_float()) {
-        out << result[key].get<double>();
-      } else {
-        out << result[key].get<std::int64_t>();
-      }
-    }
-    out << "\n";
-  }
-  out << "core: fma peak " << results["fma_gflop_per_s"].get<double>() << " GFLOP/s, copy "
-      << results["copy_gbps"].get<double>() << " GB/s; mask " << results["pattern"].get<std::string>() << ", density "
-      << results["density"].get<double>() << "\n";
 }
 
-nlohmann::ordered_json run_all(std::string_view pattern, int repeats) {
+void run_all(std::string_view pattern, int repeats, std::ostream& out) {
   const BlockMask mask = wan_mask(pattern);
-  nlohmann::ordered_json results;
-  for (const Case& c : kCases) results["plans"].push_back(run(c, mask, repeats));
-  results["pattern"] = pattern;
-  results["density"] = mask.density();
-  results["repeats"] = repeats;
-  results["fma_gflop_per_s"] = kernels::measure_fma_gflop_per_s();
-  results["copy_gbps"] = kernels::measure_copy_gbps();
-  return results;
+  out << std::fixed << std::setprecision(2) << std::left << std::setw(14) << "plan" << std::right;
+  for (const char* title : kColumns) out << std::setw(11) << title;
+  out << "\n";
+  for (const Case& c : kCases) run(c, mask, repeats, out);
+  out << "core: fma peak " << kernels::measure_fma_gflop_per_s() << " GFLOP/s, copy " << kernels::measure_copy_gbps()
+      << " GB/s; mask " << pattern << ", density " << mask.density() << "\n";
 }
 
 }  // namespace
@@ -174,17 +144,10 @@ nlohmann::ordered_json run_all(std::string_view pattern, int repeats) {
 int main(int argc, char** argv) {
   std::string pattern = "paro";
   int repeats = 5;
-  bool as_json = false;
-  if (!spscope::read_flags(argc, argv,
-                           {{"--pattern", &pattern}, {"--repeats", &repeats, 1, 1000}, {"--json", &as_json}}) ||
+  if (!spscope::read_flags(argc, argv, {{"--pattern", &pattern}, {"--repeats", &repeats, 1, 1000}}) ||
       spscope::find_pattern(pattern) == nullptr) {
-    std::cerr << "usage: plan_bench [--pattern NAME] [--repeats 1..1000] [--json]\n";
+    std::cerr << "usage: plan_bench [--pattern NAME] [--repeats 1..1000]\n";
     return 2;
   }
-  const nlohmann::ordered_json results = spscope::run_all(pattern, repeats);
-  if (as_json) {
-    std::cout << results.dump(2) << "\n";
-  } else {
-    spscope::print(results, std::cout);
-  }
+  spscope::run_all(pattern, repeats, std::cout);
 }

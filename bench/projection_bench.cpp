@@ -5,14 +5,13 @@
 // Projections and executions of all strategies take turns, and both are medians over the rounds, so that a clock or a
 // neighbour that changes meanwhile meets all of them.
 //
-//   projection_bench [--frames 4] [--heads 8] [--head-dim 64] [--rounds 9] [--bf16] [--json]
+//   projection_bench [--frames 4] [--heads 8] [--head-dim 64] [--rounds 9] [--bf16]
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -94,7 +93,8 @@ double projected_ns(const Contender& contender, const Network& network) {
   return static_cast<double>(schedule(contender.plan, op_ns, network).makespan_ns());
 }
 
-nlohmann::ordered_json run(const BenchShape& shape) {
+// Measures and prints.
+void run(const BenchShape& shape, std::ostream& out) {
   CalibrateOptions calibration;
   calibration.dtype = shape.dtype;
   const NetworkCalibration local = calibrate_network(calibration);
@@ -110,70 +110,39 @@ nlohmann::ordered_json run(const BenchShape& shape) {
   for (int round = 0; round < shape.rounds; ++round)
     for (Contender& contender : contenders) run_round(request, activations, contender);
 
-  nlohmann::ordered_json result;
-  result["target"] = kernels::dispatched_target();
-  result["cores"] = std::thread::hardware_concurrency();
-  result["fma_gflop_per_s"] = kernels::measure_fma_gflop_per_s();
-  result["copy_gbps"] = kernels::measure_copy_gbps();
-  result["dtype"] = dtype_name(shape.dtype);
-  result["tokens"] = request.inner_tokens;
-  result["heads"] = shape.heads;
-  result["head_dim"] = shape.head_dim;
-  result["density"] = request.executed_mask().mask().density();
-  result["rounds"] = shape.rounds;
-  result["link_gbps"] = local.network.link_gbps;
-  result["latency_ns"] = local.network.intra_latency_ns;
-  result["compute_slowdown"] = local.network.compute_slowdown;
-  result["link_max_relative_residual"] = local.link.max_relative_residual;
+  const auto number = [](double value, int digits) {
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(digits) << value;
+    return text.str();
+  };
+  const auto row = [&](const char* name) -> std::ostream& { return out << std::left << std::setw(34) << name; };
+  row("instruction set, cores") << kernels::dispatched_target() << ", " << std::thread::hardware_concurrency() << "\n";
+  row("fma peak, GFLOP/s") << number(kernels::measure_fma_gflop_per_s(), 1) << "\n";
+  row("copy, GB/s") << number(kernels::measure_copy_gbps(), 1) << "\n";
+  row("workload") << request.inner_tokens << " tokens, " << shape.heads << " heads of " << shape.head_dim << ", paro "
+                  << number(request.executed_mask().mask().density(), 2) << ", " << dtype_name(shape.dtype) << ", "
+                  << shape.rounds << " rounds\n";
+  row("link, GB/s") << number(local.network.link_gbps, 2) << "\n";
+  row("latency, us") << number(local.network.intra_latency_ns * 1e-3, 1) << "\n";
+  row("slow-down of compute") << number(local.network.compute_slowdown, 2) << "\n";
+  row("link fit, largest residual, %") << number(local.link.max_relative_residual * 100, 0) << "\n\n";
+  const auto line = [&](std::string_view label, const auto&... cells) {
+    out << std::left << std::setw(20) << label << std::right;
+    for (const std::string_view cell : {std::string_view(cells)...}) out << std::setw(17) << cell;
+    out << "\n";
+  };
+  line("strategy", "projected ms", "executed ms", "fastest..slowest", "error");
   std::vector<double> errors;
   for (const Contender& contender : contenders) {
     const double projected = projected_ns(contender, network), executed = median(contender.executed_ns);
     const auto [fastest, slowest] = std::ranges::minmax(contender.executed_ns);
     errors.push_back(std::abs(projected / executed - 1));
-    result["strategies"].push_back({{"label", contender.label},
-                                    {"projected_ns", projected},
-                                    {"executed_ns", executed},
-                                    {"executed_fastest_ns", fastest},
-                                    {"executed_slowest_ns", slowest},
-                                    {"relative_error", projected / executed - 1}});
+    line(contender.label, number(projected * 1e-6, 2), number(executed * 1e-6, 2),
+         number(fastest * 1e-6, 1) + ".." + number(slowest * 1e-6, 1),
+         number(100 * (projected / executed - 1), 1) + "%");
   }
-  result["median_relative_error"] = median(errors);
-  result["target_relative_error"] = kTargetError;
-  return result;
-}
-
-void print(const nlohmann::ordered_json& result, std::ostream& out) {
-  const auto number = [](const nlohmann::ordered_json& value, double scale, int digits) {
-    std::ostringstream text;
-    text << std::fixed << std::setprecision(digits) << value.get<double>() * scale;
-    return text.str();
-  };
-  const auto row = [&](const std::string& name, const std::string& value) {
-    out << std::left << std::setw(34) << name << value << "\n";
-  };
-  row("instruction set, cores", result["target"].get<std::string>() + ", " + result["cores"].dump());
-  row("fma peak, GFLOP/s", number(result["fma_gflop_per_s"], 1, 1));
-  row("copy, GB/s", number(result["copy_gbps"], 1, 1));
-  row("workload", result["tokens"].dump() + " tokens, " + result["heads"].dump() + " heads of " +
-                      result["head_dim"].dump() + ", paro " + number(result["density"], 1, 2) + ", " +
-                      result["dtype"].get<std::string>() + ", " + result["rounds"].dump() + " rounds");
-  row("link, GB/s", number(result["link_gbps"], 1, 2));
-  row("latency, us", number(result["latency_ns"], 1e-3, 1));
-  row("slow-down of compute", number(result["compute_slowdown"], 1, 2));
-  row("link fit, largest residual, %", number(result["link_max_relative_residual"], 100, 0));
-  out << "\n"
-      << std::left << std::setw(20) << "strategy" << std::right << std::setw(14) << "projected ms" << std::setw(14)
-      << "executed ms" << std::setw(20) << "fastest..slowest" << std::setw(10) << "error"
-      << "\n";
-  for (const auto& s : result["strategies"]) {
-    const std::string range =
-        number(s["executed_fastest_ns"], 1e-6, 1) + ".." + number(s["executed_slowest_ns"], 1e-6, 1);
-    out << std::left << std::setw(20) << s["label"].get<std::string>() << std::right << std::setw(14)
-        << number(s["projected_ns"], 1e-6, 2) << std::setw(14) << number(s["executed_ns"], 1e-6, 2) << std::setw(20)
-        << range << std::setw(9) << number(s["relative_error"], 100, 1) << "%\n";
-  }
-  out << "\nmedian error " << number(result["median_relative_error"], 100, 1) << " %, target at most "
-      << number(result["target_relative_error"], 100, 0) << " %\n";
+  out << "\nmedian error " << number(100 * median(errors), 1) << " %, target at most " << number(100 * kTargetError, 0)
+      << " %\n";
 }
 
 }  // namespace
@@ -181,22 +150,16 @@ void print(const nlohmann::ordered_json& result, std::ostream& out) {
 
 int main(int argc, char** argv) {
   spscope::BenchShape shape;
-  bool as_json = false, bf16 = false;
+  bool bf16 = false;
   if (!spscope::read_flags(argc, argv,
                            {{"--frames", &shape.frames, 1, 64},
                             {"--heads", &shape.heads, spscope::kRanks, 128},
                             {"--head-dim", &shape.head_dim, 1, 256},
                             {"--rounds", &shape.rounds, 1, 1000},
-                            {"--bf16", &bf16},
-                            {"--json", &as_json}})) {
-    std::cerr
-        << "usage: projection_bench [--frames N] [--heads N] [--head-dim 1..256] [--rounds N] [--bf16] [--json]\n";
+                            {"--bf16", &bf16}})) {
+    std::cerr << "usage: projection_bench [--frames N] [--heads N] [--head-dim 1..256] [--rounds N] [--bf16]\n";
     return 2;
   }
   if (bf16) shape.dtype = spscope::Dtype::kBf16;
-  const nlohmann::ordered_json result = spscope::run(shape);
-  if (as_json)
-    std::cout << result.dump(2) << "\n";
-  else
-    spscope::print(result, std::cout);
+  spscope::run(shape, std::cout);
 }

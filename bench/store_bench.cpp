@@ -11,7 +11,7 @@
 // Beside them what the machine can do: memory copy, and writing to the disk with fsync. Medians of 5. Exits with 1 when
 // a limit is broken.
 //
-//   store_bench [--events 10000000] [--repeats 5] [--folder DIR] [--run FILE] [--json]
+//   store_bench [--events 10000000] [--repeats 5] [--run FILE]
 //   store_bench --merge OUT SHARD...    merges once, and prints the largest size of the process in MB
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -24,7 +24,6 @@
 #include <functional>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +41,7 @@
 #include "backend/store/store_reader.h"
 #include "bench/flags.h"
 #include "kernels/calibrate.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope {
 namespace {
@@ -54,25 +54,7 @@ constexpr const char* kCollection = "0123456789abcdef0123456789abcdef";
 struct Flags {
   std::int64_t events = 10'000'000;
   int repeats = 5;
-  std::string folder = std::filesystem::temp_directory_path().string();
   std::string run;
-  bool as_json = false;
-};
-
-// A folder that goes away.
-class Folder {
- public:
-  explicit Folder(const std::string& parent) {
-    path_ = parent + "/spscope-bench-XXXXXX";
-    SPSCOPE_CHECK(mkdtemp(path_.data()) != nullptr);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
 };
 
 // The events of one rank, pass after pass over the same ops: each op has a name, a category and a usual time. Two of
@@ -246,7 +228,7 @@ struct Merged {
   double seconds = 0, bytes_per_event = 0;
 };
 
-Merged merge(const Folder& folder, const std::vector<std::string>& shards, const Flags& flags) {
+Merged merge(const TemporaryFolder& folder, const std::vector<std::string>& shards, const Flags& flags) {
   const std::string path = folder / "merged.db";
   Merged merged;
   merged.seconds = median_of(flags.repeats, [&] {
@@ -296,7 +278,7 @@ double peak_mb_of_merge(const std::string& out, const std::vector<std::string>& 
   return std::stod(text);
 }
 
-double peak_mb_of_one_rank(const Folder& folder, const std::string& head, RunId run, std::int64_t num_events) {
+double peak_mb_of_one_rank(const TemporaryFolder& folder, const std::string& head, RunId run, std::int64_t num_events) {
   const std::string shard = folder / "one.rank-0.db";
   write_shard(shard, 0, run, num_events);
   const double peak = peak_mb_of_merge(folder / "one.db", {head, shard});
@@ -341,7 +323,7 @@ Asked ask_file(const std::string& path, const Flags& flags) {
 }
 
 std::vector<Figure> measure(const Flags& flags) {
-  const Folder folder(flags.folder);
+  const TemporaryFolder folder;  // below TMPDIR
   std::vector<std::string> shards = {folder / "b.head.db"};
   const RunId run = write_head(shards.front());
   std::vector<double> rates;
@@ -357,50 +339,30 @@ std::vector<Figure> measure(const Flags& flags) {
   const double quarter = peak_mb_of_one_rank(folder, shards.front(), run, flags.events / 4),
                whole = peak_mb_of_one_rank(folder, shards.front(), run, flags.events);
   const Asked asked = ask_file(folder / "merged.db", flags);
-  const auto limit = [](double value) { return std::optional<double>(value); };
   std::vector<Figure> figures = {
-      {.name = "write", .unit = "M events/s", .value = median(rates), .at_least = limit(6)},
-      {.name = "merge of 8 shards",
-       .unit = "s",
-       .value = merged.seconds,
-       .at_most = limit(1.5 * static_cast<double>(flags.events) / 10e6)},
-      {.name = "its memory", .unit = "MB", .value = peak, .at_most = limit(48)},
-      {.name = "of one rank, a quarter", .unit = "MB", .value = quarter, .at_most = limit(48)},
-      {.name = "of one rank, all events", .unit = "MB", .value = whole, .at_most = limit(48)},
-      {.name = "bytes an event", .unit = "", .value = merged.bytes_per_event, .at_most = limit(12)},
-      {.name = "bytes an event, shards", .unit = "", .value = of_shards / static_cast<double>(flags.events)},
-      {.name = "open", .unit = "ms", .value = open_ms(folder / "merged.db", flags), .at_most = limit(5)},
-      {.name = "event_stats of one name", .unit = "ms", .value = asked.stats_s * 1e3, .at_most = limit(100)},
-      {.name = "window of 1,000 events", .unit = "ms", .value = asked.window_s * 1e3, .at_most = limit(10)},
-      {.name = "push",
-       .unit = "ns",
-       .value = median_of(flags.repeats, [] { return push_ns(false); }),
-       .at_most = limit(100)},
-      {.name = "push and two clocks",
-       .unit = "ns",
-       .value = median_of(flags.repeats, [] { return push_ns(true); }),
-       .at_most = limit(100)},
-      {.name = "memory copy", .unit = "GB/s", .value = kernels::measure_copy_gbps()},
-      {.name = "write and fsync",
-       .unit = "GB/s",
-       .value = median_of(flags.repeats, [&] { return fsync_gbps(folder / "fsync", 128 << 20); })},
+      {"write", "M events/s", median(rates), 6, std::nullopt},
+      {"merge of 8 shards", "s", merged.seconds, {}, 1.5 * static_cast<double>(flags.events) / 10e6},
+      {"its memory", "MB", peak, {}, 48},
+      {"of one rank, a quarter", "MB", quarter, {}, 48},
+      {"of one rank, all events", "MB", whole, {}, 48},
+      {"bytes an event", "", merged.bytes_per_event, {}, 12},
+      {"bytes an event, shards", "", of_shards / static_cast<double>(flags.events)},
+      {"open", "ms", open_ms(folder / "merged.db", flags), {}, 5},
+      {"event_stats of one name", "ms", asked.stats_s * 1e3, {}, 100},
+      {"window of 1,000 events", "ms", asked.window_s * 1e3, {}, 10},
+      {"push", "ns", median_of(flags.repeats, [] { return push_ns(false); }), {}, 100},
+      {"push and two clocks", "ns", median_of(flags.repeats, [] { return push_ns(true); }), {}, 100},
+      {"memory copy", "GB/s", kernels::measure_copy_gbps()},
+      {"write and fsync", "GB/s", median_of(flags.repeats, [&] { return fsync_gbps(folder / "fsync", 128 << 20); })},
   };
   if (!flags.run.empty()) {
-    figures.push_back(
-        {.name = "bytes an event of the run", .unit = "", .value = bytes_per_event(flags.run), .at_most = limit(12)});
-    figures.push_back({.name = "open the run", .unit = "ms", .value = open_ms(flags.run, flags), .at_most = limit(50)});
+    figures.push_back({"bytes an event of the run", "", bytes_per_event(flags.run), {}, 12});
+    figures.push_back({"open the run", "ms", open_ms(flags.run, flags), {}, 50});
   }
   return figures;
 }
 
-void print(const std::vector<Figure>& figures, bool as_json) {
-  if (as_json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Figure& f : figures)
-      list.push_back({{"name", f.name}, {"unit", f.unit}, {"value", f.value}, {"kept", f.kept()}});
-    std::cout << nlohmann::ordered_json{{"figures", list}}.dump(2) << "\n";
-    return;
-  }
+void print(const std::vector<Figure>& figures) {
   for (const Figure& f : figures) {
     std::cout << (f.kept() ? "  " : "! ") << std::left << std::setw(28) << f.name << std::right << std::setw(10)
               << std::setprecision(4) << f.value << " " << f.unit;
@@ -421,16 +383,12 @@ int main(int argc, char** argv) {
     return 0;
   }
   spscope::Flags flags;
-  if (!spscope::read_flags(argc, argv,
-                           {{"--events", &flags.events, 100'000},
-                            {"--repeats", &flags.repeats},
-                            {"--folder", &flags.folder},
-                            {"--run", &flags.run},
-                            {"--json", &flags.as_json}})) {
-    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--folder DIR] [--run FILE] [--json]\n";
+  if (!spscope::read_flags(
+          argc, argv, {{"--events", &flags.events, 100'000}, {"--repeats", &flags.repeats}, {"--run", &flags.run}})) {
+    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--run FILE]\n";
     return 2;
   }
   const std::vector<spscope::Figure> figures = spscope::measure(flags);
-  spscope::print(figures, flags.as_json);
+  spscope::print(figures);
   return std::ranges::all_of(figures, &spscope::Figure::kept) ? 0 : 1;
 }

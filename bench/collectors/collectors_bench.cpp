@@ -9,13 +9,12 @@
 // what this machine can do: memory copy and multiply-adds. Exits with 1 when a limit is missed and --strict-times is
 // given, or when a record is lost.
 //
-//   collectors_bench [--seconds 10] [--records-per-s 1000000] [--cupti FILE] [--strict-times] [--json]
+//   collectors_bench [--seconds 10] [--records-per-s 1000000] [--cupti FILE] [--strict-times]
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,8 +32,6 @@
 namespace spscope {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kMostLaunchNs = 100, kMostCores = 1, kMostMemoryMb = 64;
 constexpr int kRecordsOfALaunch = 3;
 constexpr std::int64_t kMillisecond = 1'000'000;
@@ -43,7 +40,7 @@ struct Options {
   int seconds = 10;
   std::int64_t records_per_s = 1'000'000;
   std::string cupti = std::string(SPSCOPE_BINARY_DIR) + "/tests/fake_cupti/13/libcupti.so.13";
-  bool strict_times = false, json = false;
+  bool strict_times = false;
 };
 
 class FakeCupti {
@@ -161,30 +158,14 @@ int run(const Options& options) {
   const double rate = static_cast<double>(figures.made) / figures.seconds;
   const std::int64_t events = figures.made / kRecordsOfALaunch * 2;  // the op of a launch is a part of both
   const std::int64_t lost = events - figures.stored;
-  if (options.json)
-    std::cout << Json{{"memory_copy_gbps", copy},
-                      {"fma_gflop_per_s", fma},
-                      {"launch_ns", figures.launch_ns},
-                      {"records_per_s", rate},
-                      {"seconds", figures.seconds},
-                      {"dropped", figures.dropped},
-                      {"lost", lost},
-                      {"collector_cores", figures.collector_cores},
-                      {"writer_cores", figures.writer_cores},
-                      {"program_cores", figures.program_cores},
-                      {"memory_mb", figures.memory_mb},
-                      {"own_memory_mb", figures.own_memory_mb}}
-                     .dump(2)
-              << '\n';
-  else
-    std::cout << "memory copy   " << copy << " GB/s, multiply-adds " << fma << " GFLOP/s\n"
-              << "launch        " << figures.launch_ns << " ns (at most " << kMostLaunchNs << ")\n"
-              << "stream        " << rate * 1e-6 << " M records/s for " << figures.seconds << " s; dropped "
-              << figures.dropped << ", not stored " << lost << " (none)\n"
-              << "cores         " << figures.collector_cores << " of the collector + " << figures.writer_cores
-              << " of the writer (at most " << kMostCores << "); the fake program " << figures.program_cores << '\n'
-              << "memory        " << figures.memory_mb << " MB, of which the collector counts " << figures.own_memory_mb
-              << " (at most " << kMostMemoryMb << ")\n";
+  std::cout << "memory copy   " << copy << " GB/s, multiply-adds " << fma << " GFLOP/s\n"
+            << "launch        " << figures.launch_ns << " ns (at most " << kMostLaunchNs << ")\n"
+            << "stream        " << rate * 1e-6 << " M records/s for " << figures.seconds << " s; dropped "
+            << figures.dropped << ", not stored " << lost << " (none)\n"
+            << "cores         " << figures.collector_cores << " of the collector + " << figures.writer_cores
+            << " of the writer (at most " << kMostCores << "); the fake program " << figures.program_cores << '\n'
+            << "memory        " << figures.memory_mb << " MB, of which the collector counts " << figures.own_memory_mb
+            << " (at most " << kMostMemoryMb << ")\n";
   const bool slow = figures.launch_ns > kMostLaunchNs || figures.memory_mb > kMostMemoryMb ||
                     figures.collector_cores + figures.writer_cores > kMostCores;
   return figures.dropped != 0 || lost != 0 || (options.strict_times && slow) ? 1 : 0;
@@ -199,9 +180,8 @@ int main(int argc, char** argv) {
                            {{"--seconds", &options.seconds},
                             {"--records-per-s", &options.records_per_s},
                             {"--cupti", &options.cupti},
-                            {"--strict-times", &options.strict_times},
-                            {"--json", &options.json}})) {
-    std::cerr << "usage: collectors_bench [--seconds N] [--records-per-s N] [--cupti FILE] [--strict-times] [--json]\n";
+                            {"--strict-times", &options.strict_times}})) {
+    std::cerr << "usage: collectors_bench [--seconds N] [--records-per-s N] [--cupti FILE] [--strict-times]\n";
     return 2;
   }
   const spscope::Result<int> code = spscope::capture([&] { return spscope::run(options); });

@@ -12,11 +12,9 @@
 // Each time is the median of 5 with an open reader, as the threads of the window have it.
 // bench/gui/measure calls it, and makes what `spscope run` can make (recipes, thousands of layer passes) with that.
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +34,7 @@
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/store_reader.h"
 #include "backend/store/store_writer.h"
+#include "bench/flags.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
@@ -259,14 +258,6 @@ void make_masks(const std::string& out, int num_masks) {
   writer.finish();
 }
 
-std::int64_t number_after(const std::vector<std::string_view>& words, std::string_view flag, std::int64_t otherwise) {
-  const auto at = std::ranges::find(words, flag);
-  if (at == words.end() || std::next(at) == words.end()) return otherwise;
-  std::int64_t number = 0;
-  std::from_chars(std::next(at)->data(), std::next(at)->data() + std::next(at)->size(), number);
-  return number;
-}
-
 template <typename Ask>
 double median_ms(const Ask& ask) {
   std::vector<double> samples;
@@ -299,30 +290,31 @@ void ask_mask(const std::string& path, int layer, int step) {
   std::cout << "{\"thumbnails_ms\": " << thumbnails << ", \"mask_ms\": " << mask << "}\n";
 }
 
-std::string_view word_after(const std::vector<std::string_view>& words, std::string_view flag,
-                            std::string_view otherwise) {
-  const auto at = std::ranges::find(words, flag);
-  return at == words.end() || std::next(at) == words.end() ? otherwise : *std::next(at);
-}
-
-int run(const std::vector<std::string_view>& words) {
-  if (words.size() == 1 && words[0] == "machine") {
+int run(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (argc == 2 && what == "machine") {
     std::cout << "{\"fma_gflops\": " << kernels::measure_fma_gflop_per_s()
               << ", \"copy_gbps\": " << kernels::measure_copy_gbps() << "}\n";
     return 0;
   }
-  const std::int64_t events = number_after(words, "--events", 10'000'000), ranks = number_after(words, "--ranks", 64),
-                     masks = number_after(words, "--masks", 500);
-  const bool counts = events >= ranks && ranks >= 1 && ranks <= 4096 && masks >= 1 && masks <= 10'000;
-  if (words.size() >= 2 && counts && words[0] == "events") {
-    make_events(std::string(words[1]), events, static_cast<int>(ranks));
-  } else if (words.size() >= 2 && counts && words[0] == "masks") {
-    make_masks(std::string(words[1]), static_cast<int>(masks));
-  } else if (words.size() >= 2 && words[0] == "names") {
-    ask_names(std::string(words[1]), std::string(word_after(words, "--name", "attend head 7")));
-  } else if (words.size() >= 2 && words[0] == "mask") {
-    ask_mask(std::string(words[1]), static_cast<int>(number_after(words, "--layer", 0)),
-             static_cast<int>(number_after(words, "--step", 0)));
+  std::int64_t events = 10'000'000;
+  int ranks = 64, masks = 500, layer = 0, step = 0;
+  std::string name = "attend head 7";
+  const bool understood = argc > 2 && read_flags(argc - 2, argv + 2,
+                                                 {{"--events", &events, 1, INT64_MAX},
+                                                  {"--ranks", &ranks, 1, 4096},
+                                                  {"--masks", &masks, 1, 10'000},
+                                                  {"--name", &name},
+                                                  {"--layer", &layer, 0},
+                                                  {"--step", &step, 0}});
+  if (understood && what == "events" && events >= ranks) {
+    make_events(argv[2], events, ranks);
+  } else if (understood && what == "masks") {
+    make_masks(argv[2], masks);
+  } else if (understood && what == "names") {
+    ask_names(argv[2], name);
+  } else if (understood && what == "mask") {
+    ask_mask(argv[2], layer, step);
   } else {
     std::cerr << "usage: gui_files_bench events OUT [--events N] [--ranks N] | masks OUT [--masks N] |\n"
                  "       names FILE [--name TEXT] | mask FILE [--layer N] [--step N] | machine\n";
@@ -336,7 +328,7 @@ int run(const std::vector<std::string_view>& words) {
 
 int main(int argc, char** argv) {
   try {
-    return spscope::run({argv + 1, argv + argc});
+    return spscope::run(argc, argv);
   } catch (const spscope::Error& error) {
     std::cerr << spscope::render(error) << "\n";
     return 1;

@@ -92,13 +92,6 @@ TEST_F(StoredComparison, HasTheFiguresOfTheMedianRepeat) {
   EXPECT_DOUBLE_EQ(*comparisons[0].strategies.at(1).speedup, 124.0 / 154.0);
 }
 
-TEST_F(StoredComparison, CountsTheLayerPassesThatTheFileHolds) {
-  const Comparison c = compare_store(StoreReader(path_)).at(0);
-  EXPECT_EQ(c.workload.layer_passes_done, 1);
-  EXPECT_EQ(c.workload.layer_passes(), 3);
-  EXPECT_TRUE(c.workload.interrupted());
-}
-
 TEST_F(StoredComparison, HoldsProjectedComputeAgainstTheClusterOfTheFile) {
   const Comparison c = compare_store(StoreReader(path_)).at(0);
   ASSERT_TRUE(c.cluster.has_value());
@@ -111,12 +104,15 @@ TEST_F(StoredComparison, HoldsProjectedComputeAgainstTheClusterOfTheFile) {
   EXPECT_TRUE(foreign_compute(c.strategies.at(1), c.workload));
 }
 
-TEST_F(StoredComparison, SaysWhatWasAskedAndWhatIsIllegal) {
+TEST_F(StoredComparison, SaysWhatWasAskedWhatIsIllegalAndHowMuchTheFileHolds) {
   const Comparison c = compare_store(StoreReader(path_)).at(0);
   EXPECT_EQ(c.tool_version, "9.9");
   EXPECT_EQ(c.config_hash, "00ff");
   EXPECT_EQ(c.machine.at(0).value, "a cpu");
   EXPECT_EQ(c.workload.tokens, 4);
+  EXPECT_EQ(c.workload.layer_passes_done, 1);
+  EXPECT_EQ(c.workload.layer_passes(), 3);
+  EXPECT_TRUE(c.workload.interrupted());
   EXPECT_FALSE(c.strategies.at(2).legal());
   EXPECT_EQ(c.strategies.at(2).reason(), "one head");
   EXPECT_FALSE(c.strategies.at(2).makespan_ns.has_value());

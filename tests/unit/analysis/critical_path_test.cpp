@@ -77,18 +77,6 @@ struct Graph {
     }
     return last_ns;
   }
-
-  // The length of the longest chain to the end of an op, trying every one.
-  std::int64_t longest_to(OpId id) const {
-    std::int64_t post_ns = longest_to_post(id);
-    for (const OpId p : ops[at(id)].partners) post_ns = std::max(post_ns, longest_to_post(p));
-    return post_ns + ops[at(id)].begin_gap_ns + ops[at(id)].ns;
-  }
-  std::int64_t longest_to_post(OpId id) const {
-    std::int64_t ready_ns = ops[at(id)].before.empty() ? 0 : INT64_MIN;
-    for (const OpId d : ops[at(id)].before) ready_ns = std::max(ready_ns, longest_to(d));
-    return ready_ns + ops[at(id)].post_gap_ns;
-  }
 };
 
 // Steps tile [0, makespan], each comes after the one before it by a rule of the graph, and ops run for their own time.
@@ -150,39 +138,6 @@ TEST(CriticalPath, OfTwoRanksByHand) {
   }
 }
 
-// A rank that computes longer before it posts is where the path goes, and nothing on it is waiting.
-TEST(CriticalPath, MovesToTheLateRank) {
-  const Request request = Request::attention(3, 1, 2, testing::dense_mask(1, 6, 4));
-  const Plan plan = testing::plan_of(request, "ring");
-  const std::vector<std::int64_t> compute_ns = testing::attend_durations(
-      plan, [](const Op& op, const Post& post) { return op.rank == 2 && post.ring_step == 0 ? 500 : 10; });
-  const Timeline timeline = schedule(plan, compute_ns, Network::instant(3));
-  const CriticalPath path = critical_path(plan, timeline);
-  expect_chain(plan, timeline, path);
-  EXPECT_EQ(path.of(PathShare::kCompute), timeline.makespan_ns());
-  const auto longest = std::ranges::max_element(path.steps, {}, &PathStep::ns);
-  EXPECT_EQ(longest->rank, 2);
-  EXPECT_EQ(longest->ns(), 500);
-}
-
-// Every chain through small plans is tried.
-TEST(CriticalPath, IsTheLongestOfAllChains) {
-  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
-    Rng rng(seed);
-    const int ranks = static_cast<int>(1 + rng.below(3));
-    const Request request = Request::attention(ranks, 3, 2, testing::random_mask(3, 6, 3, 0.5, seed));
-    const Plan plan = testing::plan_of(request, rng.below(2) == 0 ? "ring" : "ulysses");
-    const Timeline timeline = schedule(plan, testing::random_durations(plan, rng), testing::random_network(ranks, rng));
-    const Graph graph(plan, timeline);
-    std::int64_t longest_ns = 0;
-    for (OpId id = 0; at(id) < plan.ops.size(); ++id) longest_ns = std::max(longest_ns, graph.longest_to(id));
-    const CriticalPath path = critical_path(plan, timeline);
-    expect_chain(plan, timeline, path);
-    EXPECT_EQ(path.total_ns(), longest_ns) << seed;
-    EXPECT_EQ(path.of(PathShare::kIdle), 0) << seed;
-  }
-}
-
 class PathOfEveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
  protected:
   PathOfEveryPlan()
@@ -219,23 +174,6 @@ TEST_P(PathOfEveryPlan, TilesTheMakespanAndSlackIsWhatRescheduleSays) {
     const std::vector<std::int64_t> slack = op_slack(plan_, timeline);
     for (const PathStep& step : path.steps) EXPECT_EQ(slack[at(step.op)], 0);
     expect_slack(timeline, {});
-  }
-}
-
-// Where messages take no time the schedule itself says how long an op of compute may take.
-TEST_P(PathOfEveryPlan, SlackIsWhatTheScheduleSays) {
-  Rng rng(8);
-  std::vector<std::int64_t> compute_ns = testing::random_durations(plan_, rng);
-  const Network network = Network::instant(plan_.ranks);
-  const Timeline timeline = schedule(plan_, compute_ns, network);
-  const std::vector<std::int64_t> slack = op_slack(plan_, timeline);
-  for (std::size_t id = 0; id < plan_.ops.size(); ++id) {
-    if (communicates(plan_.kind_of(plan_.ops[id]))) continue;
-    compute_ns[id] += slack[id];
-    ASSERT_EQ(schedule(plan_, compute_ns, network).makespan_ns(), timeline.makespan_ns()) << "op " << id;
-    compute_ns[id] += 1;
-    ASSERT_EQ(schedule(plan_, compute_ns, network).makespan_ns(), timeline.makespan_ns() + 1) << "op " << id;
-    compute_ns[id] -= slack[id] + 1;
   }
 }
 

@@ -1,49 +1,79 @@
+// Times of ranks against their definition written out: what a rank does at every moment between two events.
 #include "backend/analysis/rank_times.h"
 
 #include <gtest/gtest.h>
 
-#include "backend/schedule/imbalance.h"
-#include "tests/unit/analysis/two_ranks.h"
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "backend/analysis/pass_picture.h"
+#include "backend/base/ids.h"
+#include "backend/schedule/schedule.h"
+#include "tests/unit/schedule/schedule_cases.h"
 
 namespace spscope {
 namespace {
 
-using testing::two_rank_request, testing::two_rank_ring, testing::two_rank_times;
-using Times = std::vector<std::int64_t>;
+// What a rank does between each two neighbouring times of its timeline, by the definition in rank_times.h.
+std::vector<ActivitySpan> activities_of(const Plan& plan, const Timeline& timeline, int rank, std::int64_t zero_ns) {
+  std::vector<std::size_t> own;
+  std::set<std::int64_t> times = {zero_ns, zero_ns + timeline.makespan_ns()};
+  for (std::size_t i = 0; i < plan.ops.size(); ++i) {
+    if (plan.ops[i].rank != rank) continue;
+    own.push_back(i);
+    for (const std::int64_t ns : {timeline.ops[i].post_ns, timeline.ops[i].begin_ns, timeline.ops[i].end_ns})
+      times.insert(ns);
+  }
+  std::vector<ActivitySpan> spans;
+  for (auto from = times.begin(), to = std::next(from); to != times.end(); ++from, ++to) {
+    const auto does = [&](bool moves, std::int64_t OpTimes::*begin, std::int64_t OpTimes::*end) {
+      return std::ranges::any_of(own, [&](std::size_t i) {
+        const OpTimes& t = timeline.ops[i];
+        return communicates(plan.kind_of(plan.ops[i])) == moves && t.*begin <= *from && *to <= t.*end;
+      });
+    };
+    const TimeColumn column = does(false, &OpTimes::begin_ns, &OpTimes::end_ns)   ? TimeColumn::kCompute
+                              : does(true, &OpTimes::begin_ns, &OpTimes::end_ns)  ? TimeColumn::kWire
+                              : does(true, &OpTimes::post_ns, &OpTimes::begin_ns) ? TimeColumn::kLatePeer
+                                                                                  : TimeColumn::kOther;
+    if (!spans.empty() && spans.back().column == column)
+      spans.back().end_ns = *to - zero_ns;
+    else
+      spans.push_back({*from - zero_ns, *to - zero_ns, column});
+  }
+  return spans;
+}
 
-// By the table of two_ranks.h:
-//   rank 0 computes 6 + 30 + 10 = 46. It waits for rank 1 from 0 to 10, of which 6 hide behind compute: late peer 4.
-//   Data moves from 10 to 50 and nothing is computed: wire 40. From 90 to 120 it is done: other 30. Sum 120.
-//   rank 1 computes 20 + 60 + 10 = 90. It has no late partner. Of the transfer 10 to 50, 20 hide: wire 20. Other: 0
-//   to 10.
-TEST(RankTimes, DivideTheMakespanOfEachRank) {
-  const Request request = two_rank_request();
-  const Plan plan = two_rank_ring(request);
-  const Timeline timeline = two_rank_times(plan);
-  ASSERT_EQ(timeline.makespan_ns(), 120);
+void expect_definition(const Plan& plan, Rng& rng) {
+  using Columns = std::array<std::int64_t, kNumTimeColumns>;
+  TimeModels models;
+  models.network = testing::random_network(plan.ranks, rng);
+  const Timeline timeline = schedule(plan, testing::random_durations(plan, rng), *models.network);
+  std::int64_t zero_ns = INT64_MAX;
+  for (const OpTimes& t : timeline.ops) zero_ns = std::min(zero_ns, t.post_ns);
   const RankTimes times = rank_times(plan, timeline);
-  EXPECT_EQ(times.compute_ns, (Times{46, 90}));
-  EXPECT_EQ(times.wait_late_peer_ns, (Times{4, 0}));
-  EXPECT_EQ(times.wire_ns, (Times{40, 20}));
-  EXPECT_EQ(times.other_ns, (Times{30, 10}));
-  EXPECT_EQ(times.exposed_comm_ns, (Times{44, 20}));
+  const auto spans = activities(plan, timeline);
+  Columns sums = {};
+  for (std::size_t r = 0; r < spans.size(); ++r) {
+    ASSERT_EQ(spans[r], activities_of(plan, timeline, static_cast<int>(r), zero_ns));
+    Columns wanted = {};
+    for (const ActivitySpan& span : spans[r]) wanted[at(static_cast<int>(span.column))] += span.end_ns - span.begin_ns;
+    ASSERT_EQ((Columns{times.compute_ns[r], times.wait_late_peer_ns[r], times.wire_ns[r], times.other_ns[r]}), wanted);
+    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += wanted[c];
+  }
+  const TimeTerms terms = time_detail(plan, timeline, models).rank_sums;
+  for (std::size_t c = 0; c < sums.size(); ++c) ASSERT_EQ(terms.of(static_cast<TimeColumn>(c)), sums[c]);
 }
 
-TEST(RankTimes, AttentionIsTheAttendsAlone) {
-  const Request request = two_rank_request();
-  const Plan plan = two_rank_ring(request);
-  EXPECT_EQ(attention_times(plan, two_rank_times(plan)), (Times{36, 80}));
-}
-
-// Totals 5 and 3, mean 4: plain 5/4. Steps 4,1 and 1,2: barrier (4 + 2)/4. Rank 1 needs only that rank 0 has posted, so
-// rank 0 ends at 5, rank 1 at 3: coupled 5/4.
-TEST(Ratios, OfTwoRanksAreThoseOfTheDocs) {
-  const Request request = two_rank_request();
-  const Plan plan = two_rank_ring(request);
-  const ImbalanceRatios ratios = imbalance_ratios(plan, attended_area(plan));
-  EXPECT_DOUBLE_EQ(ratios.plain, 1.25);
-  EXPECT_DOUBLE_EQ(ratios.barrier, 1.5);
-  EXPECT_DOUBLE_EQ(ratios.coupled, 1.25);
+TEST(RankTimes, OfEveryPlanEqualTheirDefinition) {
+  Rng rng(3);
+  for (const testing::PlanCase& plan_case : testing::plan_cases())
+    for (int trial = 0; trial < 5; ++trial) {
+      SCOPED_TRACE(plan_case.name);
+      ASSERT_NO_FATAL_FAILURE(expect_definition(
+          testing::build(plan_case.plan, testing::layer_request(plan_case.shape, plan_case.kind)), rng));
+    }
 }
 
 }  // namespace

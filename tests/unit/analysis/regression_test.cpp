@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace spscope {
 namespace {
 
@@ -19,69 +21,75 @@ Comparison before() {
   return c;
 }
 
-Change after(std::int64_t makespan_ns, std::int64_t spread_ns, double limit) {
+// What becomes of it in a second file.
+Comparison with(const std::function<void(StrategyResult&)>& edit) {
   Comparison now = before();
-  now.strategies[0].makespan_ns = makespan_ns;
-  now.strategies[0].makespan_spread_ns = spread_ns;
-  return changes(before(), now, limit).at(0);
+  edit(now.strategies[0]);
+  return now;
 }
 
-TEST(Regression, SlowerThanTheLimitAndTheSpreadCounts) {
-  const Change change = after(106, 3, 0.05);
-  EXPECT_TRUE(change.regression);
-  EXPECT_DOUBLE_EQ(*change.slower_by, 0.06);
+Change after(std::int64_t makespan_ns, std::int64_t spread_ns) {
+  return changes(before(),
+                 with([&](StrategyResult& s) { s.makespan_ns = makespan_ns, s.makespan_spread_ns = spread_ns; }), 0.05)
+      .at(0);
 }
 
-TEST(Regression, NamesTheStrategyAsItIsNowAndAsItWas) {
-  Comparison now = before();
-  now.strategies[0].label = "ring r4";
-  const Change change = changes(before(), now, 0.05).at(0);
-  EXPECT_EQ(change.label, "ring r4");
-  EXPECT_EQ(change.label_before, "ring r2");
-  EXPECT_EQ(change.label_after, "ring r4");
-}
-
-TEST(Regression, ExactlyTheLimitDoesNotCount) { EXPECT_FALSE(after(105, 3, 0.05).regression); }
-
-TEST(Regression, WithinTheLargerSpreadDoesNotCount) {
-  EXPECT_FALSE(after(106, 6, 0.05).regression);
-  EXPECT_EQ(after(106, 6, 0.05).note, "within the spread of its repeats");
-  EXPECT_TRUE(after(107, 6, 0.05).regression);
-}
-
-TEST(Regression, FasterIsNone) {
-  EXPECT_FALSE(after(90, 3, 0).regression);
-  EXPECT_DOUBLE_EQ(*after(90, 3, 0).slower_by, -0.1);
+TEST(Regression, IsSlowerThanTheLimitAndTheLargerSpread) {
+  EXPECT_TRUE(after(106, 3).regression);
+  EXPECT_DOUBLE_EQ(*after(106, 3).slower_by, 0.06);
+  EXPECT_FALSE(after(105, 3).regression) << "exactly the limit";
+  EXPECT_FALSE(after(106, 6).regression);
+  EXPECT_EQ(after(106, 6).note, "within the spread of its repeats");
+  EXPECT_TRUE(after(107, 6).regression);
+  EXPECT_FALSE(after(90, 3).regression);
+  EXPECT_DOUBLE_EQ(*after(90, 3).slower_by, -0.1);
 }
 
 TEST(Regression, WordsSayHowMuchAndWhetherThatIsADifference) {
-  EXPECT_EQ(change_words(after(106, 3, 0)), "slower by 6.0 %");
-  EXPECT_EQ(change_words(after(90, 3, 0)), "faster by 10 %");
-  EXPECT_EQ(change_words(after(106, 6, 0)), "as fast: 6.0 % more is within the spread of the repeats");
-  EXPECT_EQ(change_words(after(94, 6, 0)), "as fast: 6.0 % less is within the spread of the repeats");
-  EXPECT_EQ(change_words(after(100, 0, 0)), "as fast, to the nanosecond");
+  EXPECT_EQ(change_words(after(106, 3)), "slower by 6.0 %");
+  EXPECT_EQ(change_words(after(90, 3)), "faster by 10 %");
+  EXPECT_EQ(change_words(after(106, 6)), "as fast: 6.0 % more is within the spread of the repeats");
+  EXPECT_EQ(change_words(after(94, 6)), "as fast: 6.0 % less is within the spread of the repeats");
+  EXPECT_EQ(change_words(after(100, 0)), "as fast, to the nanosecond");
 }
 
-TEST(Regression, OversubscribedTimesDoNotCompare) {
-  Comparison now = before();
-  now.strategies[0].makespan_ns = 300;
-  now.strategies[0].provenance->timing = Timing::kOversubscribed;
-  const Change change = changes(before(), now, 0.05).at(0);
-  EXPECT_FALSE(change.regression);
-  EXPECT_FALSE(change.slower_by.has_value());
+// What changed, whether that is a regression, and why nothing was judged; a wrong result is a finding.
+TEST(Regression, CountsWhatCanBeCompared) {
+  const struct {
+    std::function<void(StrategyResult&)> edit;
+    bool regression;
+    std::string note, why_not;
+  } rows[] = {
+      {[](StrategyResult& s) { s.makespan_ns = 50, s.verify = "failed"; }, true, "its outputs are no longer right", ""},
+      {[](StrategyResult& s) {
+         s.problems = {{ErrorCode::kStrategyIllegal, "", "too few tokens", "", {}}};
+       },
+       true, "no longer legal: too few tokens", ""},
+      {[](StrategyResult& s) { s.makespan_ns = 300, s.provenance->timing = Timing::kOversubscribed; }, false,
+       "timing is oversubscribed", "timing is oversubscribed"},
+      {[](StrategyResult& s) { s.mode = RunMode::kSimulate; }, true, "not in the later run",
+       "their modes differ: execute and simulate"},
+      {[](StrategyResult& s) { s.name = "usp"; }, true, "not in the later run",
+       "no strategy with the same parameters is in both files"},
+      {[](StrategyResult& s) { s.makespan_ns.reset(); }, false, "it has no time in the later run",
+       "no strategy has a time in both files"},
+  };
+  for (const auto& row : rows) {
+    const Comparison first = before(), now = with(row.edit);
+    const std::vector<Change> found = changes(first, now, 0.05);
+    SCOPED_TRACE(row.why_not + row.note);
+    EXPECT_EQ(found[0].regression, row.regression);
+    EXPECT_EQ(found[0].note, row.note);
+    EXPECT_TRUE(row.why_not.empty() || !found[0].slower_by);
+    EXPECT_EQ(why_not_judged({&first, 1}, {&now, 1}, found), row.why_not);
+  }
 }
 
-TEST(Regression, WrongOutputsCountWhateverTheTime) {
-  Comparison now = before();
-  now.strategies[0].makespan_ns = 50;
-  now.strategies[0].verify = "failed";
-  EXPECT_TRUE(changes(before(), now, 0.05).at(0).regression);
-}
-
-TEST(Regression, NoLongerLegalCounts) {
-  Comparison now = before();
-  now.strategies[0].problems = {{ErrorCode::kStrategyIllegal, "", "too few tokens", "", {}}};
-  EXPECT_EQ(changes(before(), now, 0.05).at(0).note, "no longer legal: too few tokens");
+TEST(Regression, NamesTheStrategyAsItIsNowAndAsItWas) {
+  const Change change = changes(before(), with([](StrategyResult& s) { s.label = "ring r4"; }), 0.05).at(0);
+  EXPECT_EQ(change.label, "ring r4");
+  EXPECT_EQ(change.label_before, "ring r2");
+  EXPECT_EQ(change.label_after, "ring r4");
 }
 
 TEST(Regression, StrategiesMatchByNameParametersAndModeNotById) {
@@ -155,36 +163,12 @@ TEST(Regression, MeasuredTimesOfDifferentMachinesAreNotJudged) {
 
 TEST(Regression, WorkloadsDifferByWhatChangesTheWork) {
   Workload a, b;
-  EXPECT_EQ(difference(a, b), "");
   b.config_toml = "# another comment";
   EXPECT_EQ(difference(a, b), "");
   b.tokens = 7;
   EXPECT_EQ(difference(a, b), "tokens 0 and 7");
-}
-
-// What was compared when `after` is the second file.
-std::string why_nothing(const Comparison& after) {
-  const Comparison first = before();
-  return why_not_judged({&first, 1}, {&after, 1}, changes(first, after, 0.05));
-}
-
-TEST(Regression, AComparisonOfNothingSaysWhy) {
-  EXPECT_EQ(why_nothing(before()), "");
-  Comparison now = before();
-  now.strategies[0].mode = RunMode::kSimulate;
-  EXPECT_EQ(why_nothing(now), "their modes differ: execute and simulate");
-  now = before();
-  now.strategies[0].provenance->timing = Timing::kOversubscribed;
-  EXPECT_EQ(why_nothing(now), "timing is oversubscribed");
-  now = before();
-  now.strategies[0].name = "usp";
-  EXPECT_EQ(why_nothing(now), "no strategy with the same parameters is in both files");
-  now = before();
-  now.strategies[0].makespan_ns.reset();
-  EXPECT_EQ(why_nothing(now), "no strategy has a time in both files");
-  now = before();
-  now.strategies[0].verify = "failed";
-  EXPECT_EQ(why_nothing(now), "") << "a wrong result is a finding";
+  b.tokens = 0, b.layer_passes_done = 3;
+  EXPECT_EQ(difference(a, b), "complete layer passes 0 and 3") << "an interrupted run is another workload";
 }
 
 TEST(Regression, AStrategyThatLostItsTimeIsNotPassedOver) {
@@ -197,13 +181,6 @@ TEST(Regression, AStrategyThatLostItsTimeIsNotPassedOver) {
   EXPECT_TRUE(found.front().comparable);
   EXPECT_FALSE(found.back().comparable);
   EXPECT_EQ(why_not_judged({&was, 1}, {&now, 1}, found), "usp: it has no time in the later run");
-}
-
-TEST(Regression, AnInterruptedRunIsAnotherWorkload) {
-  Workload whole, part;
-  whole.layer_passes_done = 4;
-  part.layer_passes_done = 3;
-  EXPECT_EQ(difference(whole, part), "complete layer passes 4 and 3");
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "backend/analysis/owner_map.h"
 #include "backend/analysis/plan_figures.h"
 #include "backend/base/ids.h"
+#include "backend/store/records.h"
 #include "tests/unit/schedule/schedule_cases.h"
 
 namespace spscope {
@@ -105,6 +108,38 @@ TEST_P(TilesOfEveryPlan, OwnersAreThoseThatCountingTokensFinds) {
   }
   const PlanTiles tiles = plan_tiles(plan_, request_);
   for (std::size_t r = 0; r < tiles_of_rank.size(); ++r) EXPECT_NEAR(tiles_of_rank[r], tiles.by_rank[r], 1e-6) << r;
+}
+
+// The rank that computes more than half of a cell. Of fewer tokens than cells, one shows the token that its begin lies
+// in.
+TEST_P(TilesOfEveryPlan, MapsShowTheMainRankOfEachCell) {
+  constexpr int kSide = DensityThumbnail::kSide;
+  const bool used =
+      std::ranges::any_of(plan_.accumulators, [](const Accumulator& a) { return a.axis == AttendedAxis::kInner; });
+  if (!request_.attends(AttendedAxis::kInner) || !used) return;
+  const std::int32_t tokens = plan_.inner_tokens;
+  std::vector<std::int32_t> every(at(tokens + 1));
+  std::iota(every.begin(), every.end(), 0);
+  const TileOwners owners(plan_, AttendedAxis::kInner, every);
+  const std::vector<OwnerMap> maps = owner_maps(plan_, AttendedAxis::kInner, request_.heads);
+  ASSERT_EQ(std::ssize(maps), request_.heads);
+  const auto cell = [&](int i) {
+    return Span{i * tokens / kSide, std::max(i * tokens / kSide + 1, (i + 1) * tokens / kSide)};
+  };
+  for (int head = 0; head < request_.heads; ++head)
+    for (int row = 0; row < kSide; ++row)
+      for (int column = 0; column < kSide; ++column) {
+        std::map<int, double> of_rank;
+        double all = 0;
+        for (std::int32_t q = cell(row).begin; q < cell(row).end; ++q)
+          for (std::int32_t k = cell(column).begin; k < cell(column).end; ++k)
+            for (const TileOwner& owner : owners.owners(head, q, k))
+              of_rank[owner.rank] += owner.area, all += owner.area;
+        std::int32_t main = all == 0 ? kNone : TileOwners::kSeveralRanks;
+        for (const auto& [rank, area] : of_rank)
+          if (area * 2 > all) main = rank;
+        ASSERT_EQ(maps[at(head)][at(row * kSide + column)], main) << head << " " << row << " " << column;
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(Library, TilesOfEveryPlan, ::testing::ValuesIn(testing::plan_cases()),

@@ -75,13 +75,6 @@ TEST(Rng, NormalGammaAndBetaAreThoseOfASecondImplementation) {
     EXPECT_NEAR(beta.beta(2, 6), expected, kRounding);
 }
 
-TEST(Rng, BetaHasItsMean) {
-  Rng rng(3);
-  double sum = 0;
-  for (int i = 0; i < 20000; ++i) sum += rng.beta(2.0, 6.0);
-  EXPECT_NEAR(sum / 20000, 0.25, 0.005);  // standard error 0.001
-}
-
 TEST(Parameters, WrongValuesAreNamedAndNothingIsSet) {
   const std::vector<Parameter> rows = {Parameter::integer("ulysses", 1, 1, 64, "ranks", "degree"),
                                        Parameter::choice("placement", {"contiguous", "cyclic"}, "")};

@@ -138,15 +138,19 @@ TEST(ClockFit, BoundShowsAClockThatDoesNotRunStraight) {
   EXPECT_GE(fit_clock(samples).bound_ns, 1'000'000);
 }
 
+void expect_same(const ClockFit& one, const ClockFit& other) {
+  EXPECT_EQ(one.raw_zero_ns, other.raw_zero_ns);
+  EXPECT_EQ(one.offset_ns, other.offset_ns);
+  EXPECT_EQ(one.drift, other.drift);
+  EXPECT_EQ(one.bound_ns, other.bound_ns);
+}
+
 TEST(ClockFit, OrderDoesNotMatter) {
   auto samples = exchanges({}, 500, 10'000'000, 3);
   const ClockFit sorted = fit_clock(samples);
   std::ranges::reverse(samples);
   std::swap(samples[10], samples[400]);
-  const ClockFit shuffled = fit_clock(samples);
-  EXPECT_EQ(shuffled.offset_ns, sorted.offset_ns);
-  EXPECT_EQ(shuffled.drift, sorted.drift);
-  EXPECT_EQ(shuffled.bound_ns, sorted.bound_ns);
+  expect_same(fit_clock(samples), sorted);
 }
 
 TEST(ClockFit, LeavesOutExchangesThatEndBeforeTheyBegin) {
@@ -159,8 +163,7 @@ TEST(ClockFit, LeavesOutExchangesThatEndBeforeTheyBegin) {
   const ClockFit fit = fit_clock(samples);
   EXPECT_EQ(fit.rejected, 2);
   EXPECT_EQ(fit.exchanges, 500);
-  EXPECT_EQ(fit.offset_ns, clean.offset_ns);
-  EXPECT_EQ(fit.bound_ns, clean.bound_ns);
+  expect_same(fit, clean);
 }
 
 TEST(ClockFit, KeepsNanosecondsOfClocksThatCountFromTheEpoch) {
@@ -197,11 +200,7 @@ TEST(ClockEnvelope, FitsTheSameWithFarFewerSamples) {
     const auto envelope = clock_envelope(samples);
     EXPECT_LE(envelope.size(), 80u);
     for (const ClockSample& kept : envelope) EXPECT_TRUE(std::ranges::find(samples, kept) != samples.end());
-    const ClockFit all = fit_clock(samples), few = fit_clock(envelope);
-    EXPECT_EQ(few.raw_zero_ns, all.raw_zero_ns);
-    EXPECT_EQ(few.offset_ns, all.offset_ns);
-    EXPECT_EQ(few.drift, all.drift);
-    EXPECT_EQ(few.bound_ns, all.bound_ns);
+    expect_same(fit_clock(envelope), fit_clock(samples));
   }
 }
 

@@ -95,9 +95,8 @@ TEST(SystemLimit, IsThatOfTheUserWhereItIsLowest) {
 
 TEST(Process, KnowsItsParentItsStateAndItsEnvironment) {
   const int child = ::fork();
-  if (child == 0) {
+  if (child == 0)
     for (;;) ::pause();
-  }
   const std::vector<int> children = children_of(::getpid());
   EXPECT_NE(std::ranges::find(children, child), children.end());
   EXPECT_EQ(read_process(child)->parent, ::getpid());

@@ -42,11 +42,10 @@ TEST(ClusterPresets, AreTheNamedOnesAndStateASourceForEveryNumber) {
     SCOPED_TRACE(name);
     ClusterPreset preset = *find_cluster_preset(name);
     ClusterPreset empty;
-    for (const ClusterFieldRow& row : cluster_fields()) {
+    for (const ClusterFieldRow& row : cluster_fields())
       if (row.required || row.ref(preset) != row.ref(empty)) {
         EXPECT_FALSE(preset.sources[std::string(row.name)].empty()) << row.name;
       }
-    }
     EXPECT_FALSE(preset.note.empty());
     EXPECT_EQ(preset.scalable, preset.network.nic_gbps > 0);
     EXPECT_NE(preset.cost.provenance, Provenance::kMeasured);
@@ -236,11 +235,10 @@ TEST(ClusterPresets, SayOfEveryNumberOfTheirNetworkHowItWasFound) {
     SCOPED_TRACE(name);
     const ClusterPreset& preset = *find_cluster_preset(name);
     EXPECT_EQ(preset.network.provenance, Provenance::kModelled);
-    for (const auto& [number, source] : preset.sources) {
+    for (const auto& [number, source] : preset.sources)
       if (number.starts_with("network.")) {
         EXPECT_TRUE(preset.origins.contains(number)) << number;
       }
-    }
   }
 }
 

@@ -41,23 +41,5 @@ TEST(ConfigSchema, NamesEveryKeyAndItsChoices) {
   EXPECT_EQ(schema["properties"]["run"]["properties"]["dtype"]["enum"], (nlohmann::json{"bf16", "fp32"}));
 }
 
-// The keys that users and other programs were promised.
-TEST(ConfigFields, AreThePromisedOnes) {
-  for (const char* name : {"model.preset",    "model.grid",     "model.layers",  "model.hidden",
-                           "model.heads",     "model.head_dim", "model.ffn",     "model.text_tokens",
-                           "model.batch",     "model.cfg",      "mask.pattern",  "mask.temporal_pattern",
-                           "mask.density",    "mask.block",     "mask.seed",     "mask.file",
-                           "cluster.preset",  "cluster.ranks",  "cluster.nodes", "cluster.gpus_per_node",
-                           "cluster.profile", "cluster.dp",     "run.mode",      "run.device",
-                           "run.backend",     "run.strategies", "run.layers",    "run.denoise_steps",
-                           "run.repeats",     "run.warmup",     "run.scope",     "run.dtype",
-                           "run.text",        "run.mask_lag",   "run.comm",      "run.threads_per_rank",
-                           "run.seed",        "run.verify",     "run.scratch",   "run.output",
-                           "run.measure"}) {
-    ASSERT_NE(find_field(name), nullptr) << name;
-    EXPECT_FALSE(find_field(name)->help.empty()) << name;
-  }
-}
-
 }  // namespace
 }  // namespace spscope

@@ -165,6 +165,7 @@ TEST(Validate, CatchesWhatNoSingleKeyShows) {
   };
   EXPECT_EQ(count([](RunConfig& c) { c.mask.density = 0; }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.run.layers = 5; }), 1u);
+  EXPECT_EQ(count([](RunConfig& c) { c.run.layers = LayerChoice::of({4}); }), 1u) << "the last of four is layer 3";
   EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"all", "all:ulysses=2"}; }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"usp:ulysses"}; }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"usp:", "usp:=2", "ring:a=", "", "usp:a=1,"}; }), 5u);

@@ -1,7 +1,6 @@
 // Malicious or broken TOML: always an error with a place, never a crash (run under ASan and UBSan in CI).
 #include <gtest/gtest.h>
 
-#include "backend/base/rng.h"
 #include "backend/config/config_text.h"
 #include "backend/config/toml_text.h"
 
@@ -79,35 +78,6 @@ TEST(HostileToml, ThousandsOfUnknownKeysAreAllNamed) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "key" + std::to_string(i) + " = 1\n";
   EXPECT_EQ(parse_config(text, "t").problems.size(), 20000u);
-}
-
-// Blind changes of a valid file, seeded: whatever they make of it, reading returns.
-TEST(HostileToml, MutatedFilesNeverBreakTheReader) {
-  RunConfig config;
-  config.strategy_parameters["usp"] = {{"ulysses", "4"}};
-  config.pattern_parameters["sparge"] = {{"kappa", "0.5"}};
-  const std::string valid = to_toml(config);
-  const std::string_view splinters = "[]{}\"'.=#\n\\x,0123456789-+e_\xff\x00";
-  Rng rng(20240607);
-  int refused = 0;
-  for (int i = 0; i < 3000; ++i) {
-    std::string text = valid;
-    for (std::int64_t changes = 1 + rng.below(4); changes > 0; --changes) {
-      const auto at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(text.size())));
-      const char with = splinters[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(splinters.size())))];
-      if (rng.below(3) == 0)
-        text.erase(at, static_cast<std::size_t>(rng.below(12)));
-      else if (rng.below(2) == 0)
-        text.insert(at, 1, with);
-      else
-        text[at] = with;
-      if (text.empty()) text = " ";
-    }
-    const ReadConfig read = parse_config(text, "mutant");
-    refused += !read.problems.empty();
-    validate(read.config, {}, read.faulty);
-  }
-  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

@@ -30,11 +30,8 @@ TEST(TimingRows, NamesFileLineAndColumnOfABadCell) {
   EXPECT_FALSE(problem.hint.empty());
 }
 
-TEST(TimingRows, RefusesDegreesThatAreNotTheGpus) {
+TEST(TimingRows, RefusesDegreesUnitsAndResolutionsThatAreNone) {
   EXPECT_EQ(fault_of("r1,wan2.1-t2v-14b,8,1280x720,4,1,e2e,9,s\n").problems().front().field, "gpus");
-}
-
-TEST(TimingRows, RefusesUnknownUnitsAndResolutions) {
   EXPECT_EQ(fault_of("r1,wan2.1-t2v-14b,8,1280x720,8,1,e2e,9,hours\n").problems().front().field, "unit");
   EXPECT_EQ(fault_of("r1,wan2.1-t2v-14b,8,720p,8,1,e2e,9,s\n").problems().front().field, "resolution");
 }

@@ -62,101 +62,96 @@ class TwoRanks {
   int pids_[2] = {};
 };
 
-// Looks for so long, as a launcher does.
-void look(RankWatch& watch, double seconds) {
-  for (const std::int64_t begin_ns = now_ns(); static_cast<double>(now_ns() - begin_ns) * 1e-9 < seconds;) {
-    EXPECT_TRUE(watch.look());
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+// Two ranks, who watches them, and what was said of them.
+struct Watched {
+  TwoRanks ranks;
+  std::vector<std::string> said;
+  RankWatch watch{ranks.note(), 60, [this](const std::string& text) { said.push_back(text); }};
+
+  // Looks for so long, as a launcher does.
+  void look(double seconds) {
+    for (const std::int64_t begin_ns = now_ns(); static_cast<double>(now_ns() - begin_ns) * 1e-9 < seconds;) {
+      EXPECT_TRUE(watch.look());
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
-}
+  // After a signal to a rank.
+  void look(int rank, int signal, double seconds) {
+    ranks.signal(rank, signal);
+    look(seconds);
+  }
+};
 
 TEST(RankWatch, TellsAStopOnceAndThatItIsOver) {
-  const TwoRanks ranks;
-  std::vector<std::string> said;
-  RankWatch watch(ranks.note(), 60, [&](const std::string& text) { said.push_back(text); });
-  look(watch, 0.1);
-  EXPECT_THAT(said, IsEmpty());
-  ranks.signal(1, SIGSTOP);
-  look(watch, 0.3);
-  ASSERT_EQ(said.size(), 1u);
-  EXPECT_THAT(said[0], HasSubstr("rank 1 is stopped in op 11 (sequence 4, lane 0)"));
-  EXPECT_THAT(said[0], HasSubstr("kill -CONT " + std::to_string(ranks.pid(1))));
-  ranks.signal(1, SIGCONT);
-  look(watch, 3.5);
-  ASSERT_EQ(said.size(), 2u);
-  EXPECT_THAT(said[1], HasSubstr("rank 1 goes on after 0."));
-  watch.ended({});
-  EXPECT_FALSE(watch.cause());
-  ASSERT_EQ(watch.incidents().size(), 1u);
-  EXPECT_EQ(watch.incidents()[0].kind, IncidentKind::kStopped);
-  EXPECT_EQ(watch.incidents()[0].op_id, 11);
-  EXPECT_THAT(watch.incidents()[0].message, HasSubstr("it went on after 0."));
+  Watched w;
+  w.look(0.1);
+  EXPECT_THAT(w.said, IsEmpty());
+  w.look(1, SIGSTOP, 0.3);
+  ASSERT_EQ(w.said.size(), 1u);
+  EXPECT_THAT(w.said[0], HasSubstr("rank 1 is stopped in op 11 (sequence 4, lane 0)"));
+  EXPECT_THAT(w.said[0], HasSubstr("kill -CONT " + std::to_string(w.ranks.pid(1))));
+  w.look(1, SIGCONT, 3.5);
+  ASSERT_EQ(w.said.size(), 2u);
+  EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
+  w.watch.ended({});
+  EXPECT_FALSE(w.watch.cause());
+  ASSERT_EQ(w.watch.incidents().size(), 1u);
+  EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kStopped);
+  EXPECT_EQ(w.watch.incidents()[0].op_id, 11);
+  EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("it went on after 0."));
 }
 
 // The ranks that waited for it have left, and mpirun lets it go on to end it: however long that takes.
 TEST(RankWatch, DoesNotSayThatARankGoesOnWhichIsBeingEnded) {
-  const TwoRanks ranks;
-  std::vector<std::string> said;
-  RankWatch watch(ranks.note(), 60, [&](const std::string& text) { said.push_back(text); });
-  ranks.signal(1, SIGSTOP);
-  look(watch, 0.3);
-  ranks.signal(0, SIGUSR1);
-  look(watch, 0.1);
-  ranks.signal(1, SIGCONT);
-  look(watch, 3.5);
-  EXPECT_EQ(said.size(), 1u);
-  watch.ended({.exit_code = 74});
-  ASSERT_TRUE(watch.cause());
-  EXPECT_EQ(watch.cause()->trouble, RankTrouble::kStopped);
-  EXPECT_EQ(watch.cause()->rank, 1);
-  ASSERT_EQ(watch.incidents().size(), 1u);
-  EXPECT_THAT(watch.incidents()[0].message, Not(HasSubstr("went on")));
+  Watched w;
+  w.look(1, SIGSTOP, 0.3);
+  w.look(0, SIGUSR1, 0.1);
+  w.look(1, SIGCONT, 3.5);
+  EXPECT_EQ(w.said.size(), 1u);
+  w.watch.ended({.exit_code = 74});
+  ASSERT_TRUE(w.watch.cause());
+  EXPECT_EQ(w.watch.cause()->trouble, RankTrouble::kStopped);
+  EXPECT_EQ(w.watch.cause()->rank, 1);
+  ASSERT_EQ(w.watch.incidents().size(), 1u);
+  EXPECT_THAT(w.watch.incidents()[0].message, Not(HasSubstr("went on")));
 }
 
 // A run that ends well before that is known tells it at its end.
 TEST(RankWatch, TellsAtTheEndThatAStopIsOver) {
-  const TwoRanks ranks;
-  std::vector<std::string> said;
-  RankWatch watch(ranks.note(), 60, [&](const std::string& text) { said.push_back(text); });
-  ranks.signal(1, SIGSTOP);
-  look(watch, 0.3);
-  ranks.signal(1, SIGCONT);
-  look(watch, 0.1);
-  watch.ended({});
-  ASSERT_EQ(said.size(), 2u);
-  EXPECT_THAT(said[1], HasSubstr("rank 1 goes on after 0."));
-  EXPECT_FALSE(watch.cause());
+  Watched w;
+  w.look(1, SIGSTOP, 0.3);
+  w.look(1, SIGCONT, 0.1);
+  w.watch.ended({});
+  ASSERT_EQ(w.said.size(), 2u);
+  EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
+  EXPECT_FALSE(w.watch.cause());
 }
 
 // mpirun ends the others, and its exit code says which signal ended the first.
 TEST(RankWatch, KeepsTheFirstThatDiedAndNotThoseThatFollowed) {
-  const TwoRanks ranks;
-  RankWatch watch(ranks.note(), 60, [](const std::string&) {});
-  look(watch, 0.05);
-  ranks.signal(1, SIGKILL);
-  look(watch, 0.2);
-  ranks.signal(0, SIGTERM);
-  look(watch, 0.2);
-  watch.ended({.exit_code = 137, .signal = SIGKILL});
-  ASSERT_TRUE(watch.cause());
-  EXPECT_EQ(watch.cause()->rank, 1);
-  EXPECT_EQ(watch.cause()->trouble, RankTrouble::kKilled);
-  EXPECT_THAT(watch.cause()->message, HasSubstr("rank 1 ended in op 11 (sequence 4, lane 0): its process"));
-  EXPECT_THAT(watch.cause()->message, HasSubstr("signal 9 (Killed)"));
-  ASSERT_EQ(watch.incidents().size(), 1u);
-  EXPECT_EQ(watch.incidents()[0].kind, IncidentKind::kKilled);
+  Watched w;
+  w.look(0.05);
+  w.look(1, SIGKILL, 0.2);
+  w.look(0, SIGTERM, 0.2);
+  w.watch.ended({.exit_code = 137, .signal = SIGKILL});
+  ASSERT_TRUE(w.watch.cause());
+  EXPECT_EQ(w.watch.cause()->rank, 1);
+  EXPECT_EQ(w.watch.cause()->trouble, RankTrouble::kKilled);
+  EXPECT_THAT(w.watch.cause()->message, HasSubstr("rank 1 ended in op 11 (sequence 4, lane 0): its process"));
+  EXPECT_THAT(w.watch.cause()->message, HasSubstr("signal 9 (Killed)"));
+  ASSERT_EQ(w.watch.incidents().size(), 1u);
+  EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kKilled);
 }
 
 // Ranks that end with an error, or well, say so themselves.
 TEST(RankWatch, KeepsNothingOfRanksThatEndedByThemselves) {
-  const TwoRanks ranks;
   for (const int code : {0, 1}) {
-    RankWatch watch(ranks.note(), 60, [](const std::string&) {});
-    if (code == 1) ranks.signal(0, SIGKILL);
-    look(watch, 0.1);
-    watch.ended({.exit_code = code});
-    EXPECT_FALSE(watch.cause());
-    EXPECT_THAT(watch.incidents(), IsEmpty());
+    Watched w;
+    if (code == 1) w.ranks.signal(0, SIGKILL);
+    w.look(0.1);
+    w.watch.ended({.exit_code = code});
+    EXPECT_FALSE(w.watch.cause());
+    EXPECT_THAT(w.watch.incidents(), IsEmpty());
   }
 }
 
@@ -164,73 +159,64 @@ TEST(RankWatch, KeepsNothingOfRanksThatEndedByThemselves) {
 // one had ended by itself before, which has mpirun end the rest.
 TEST(RankWatch, NamesTheFirstThatWentWhenMpirunHangs) {
   for (const bool leaves : {false, true}) {
-    const TwoRanks ranks;
-    RankWatch watch(ranks.note(), 60, [](const std::string&) {});
-    look(watch, 0.05);
-    ranks.signal(1, leaves ? SIGUSR1 : SIGKILL);
-    look(watch, 0.2);
-    ranks.signal(0, SIGKILL);
-    look(watch, 0.2);
-    EXPECT_FALSE(watch.ended_well());
-    watch.ended({.exit_code = 1, .mpirun_hung = true});
-    EXPECT_EQ(watch.cause() ? watch.cause()->rank : -1, leaves ? -1 : 1);
+    Watched w;
+    w.look(0.05);
+    w.look(1, leaves ? SIGUSR1 : SIGKILL, 0.2);
+    w.look(0, SIGKILL, 0.2);
+    EXPECT_FALSE(w.watch.ended_well());
+    w.watch.ended({.exit_code = 1, .mpirun_hung = true});
+    EXPECT_EQ(w.watch.cause() ? w.watch.cause()->rank : -1, leaves ? -1 : 1);
   }
 }
 
 // From a host nothing is seen of the processes on others: what mpirun says is kept, and where they were.
 TEST(RankWatch, SaysWhatItKnowsOfARankThatDiedOnAnotherHost) {
-  const TwoRanks ranks;
-  CollectingNote note = ranks.note();
-  note.ranks = 4;
-  note.elsewhere = {{"b", "/tmp/spscope-part", {2, 3}}};
-  rewrite_collecting(note);
   for (const bool local_too : {false, true}) {
-    RankWatch watch(ranks.note(), 60, [](const std::string&) {});
-    look(watch, 0.05);
-    if (local_too) ranks.signal(1, SIGKILL);  // by mpirun, after the other one; or before
-    look(watch, 0.2);
-    watch.ended({.exit_code = 137, .signal = SIGKILL});
-    ASSERT_EQ(watch.incidents().size(), 1u);
-    EXPECT_EQ(watch.incidents()[0].kind, IncidentKind::kKilled);
-    EXPECT_EQ(watch.incidents()[0].rank, local_too ? 1 : -1);
-    EXPECT_THAT(watch.incidents()[0].message, HasSubstr("signal 9 (Killed)"));
-    EXPECT_THAT(watch.incidents()[0].message, HasSubstr("those of ranks 2, 3 in \"/tmp/spscope-part\" on host b"));
+    Watched w;
+    CollectingNote note = w.ranks.note();
+    note.ranks = 4;
+    note.elsewhere = {{"b", "/tmp/spscope-part", {2, 3}}};
+    rewrite_collecting(note);
+    w.look(0.05);
+    if (local_too) w.ranks.signal(1, SIGKILL);  // by mpirun, after the other one; or before
+    w.look(0.2);
+    w.watch.ended({.exit_code = 137, .signal = SIGKILL});
+    ASSERT_EQ(w.watch.incidents().size(), 1u);
+    EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kKilled);
+    EXPECT_EQ(w.watch.incidents()[0].rank, local_too ? 1 : -1);
+    EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("signal 9 (Killed)"));
+    EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("those of ranks 2, 3 in \"/tmp/spscope-part\" on host b"));
   }
 }
 
 TEST(RankWatch, KnowsRanksThatEndedWellByTheirPages) {
-  const TwoRanks ranks;
-  RankWatch watch(ranks.note(), 60, [](const std::string&) {});
-  look(watch, 0.05);
+  Watched w;
+  w.look(0.05);
   for (const int rank : {0, 1}) {
-    EXPECT_FALSE(watch.ended_well());
-    ranks.signal(rank, SIGUSR1);
-    look(watch, 0.2);
+    EXPECT_FALSE(w.watch.ended_well());
+    w.look(rank, SIGUSR1, 0.2);
   }
-  EXPECT_TRUE(watch.ended_well());
-  watch.ended({.mpirun_hung = true});
-  EXPECT_FALSE(watch.cause());
+  EXPECT_TRUE(w.watch.ended_well());
+  w.watch.ended({.mpirun_hung = true});
+  EXPECT_FALSE(w.watch.cause());
 }
 
 TEST(RankWatch, NamesARankThatIsStillStoppedWhenTheRunFails) {
-  const TwoRanks ranks;
-  RankWatch watch(ranks.note(), 60, [](const std::string&) {});
-  ranks.signal(1, SIGSTOP);
-  look(watch, 0.1);
-  watch.ended({.exit_code = 74});
-  ASSERT_TRUE(watch.cause());
-  EXPECT_EQ(watch.cause()->trouble, RankTrouble::kStopped);
-  EXPECT_EQ(watch.incidents().size(), 1u);
+  Watched w;
+  w.look(1, SIGSTOP, 0.1);
+  w.watch.ended({.exit_code = 74});
+  ASSERT_TRUE(w.watch.cause());
+  EXPECT_EQ(w.watch.cause()->trouble, RankTrouble::kStopped);
+  EXPECT_EQ(w.watch.incidents().size(), 1u);
 }
 
 TEST(RankWatch, NamesMpirunWhenItDied) {
-  const TwoRanks ranks;
-  RankWatch watch(ranks.note(), 60, [](const std::string&) {});
-  look(watch, 0.05);
-  watch.ended({.signal = SIGKILL, .mpirun_died = true});
-  ASSERT_TRUE(watch.cause());
-  EXPECT_EQ(watch.cause()->rank, -1);
-  EXPECT_EQ(watch.cause()->message, "mpirun was ended by signal 9 (Killed), and with it the ranks");
+  Watched w;
+  w.look(0.05);
+  w.watch.ended({.signal = SIGKILL, .mpirun_died = true});
+  ASSERT_TRUE(w.watch.cause());
+  EXPECT_EQ(w.watch.cause()->rank, -1);
+  EXPECT_EQ(w.watch.cause()->message, "mpirun was ended by signal 9 (Killed), and with it the ranks");
 }
 
 // Nobody does anything: the one that the others wait for is named, with what they wait for.

@@ -24,9 +24,8 @@ using testing_files::TemporaryFolder;
 using testing_files::zip;
 
 bool reads_npz() {
-  for (const MaskImporter& importer : mask_importers()) {
+  for (const MaskImporter& importer : mask_importers())
     if (importer.name == "npz") return importer.unavailable().empty();
-  }
   return false;
 }
 
@@ -91,9 +90,8 @@ TEST(Npy, BadFilesAreRefusedByName) {
 
 TEST(Npy, HugeShapesAreRefusedBeforeMemoryIsTaken) {
   for (const char* shape : {"(1099511627776,)", "(1099511627776, 1099511627776)", "(4294967296, 4294967296, 2)",
-                            "(9223372036854775807, 9223372036854775807)", "(99999999999999999999,)"}) {
+                            "(9223372036854775807, 9223372036854775807)", "(99999999999999999999,)"})
     EXPECT_EQ(refusal("a.npy", npy_of("<f8", shape, "abcd")).code, ErrorCode::kMaskTooLarge) << shape;
-  }
   EXPECT_EQ(refusal("a.npy", npy_of("|u1", "(4,)", "abcd"), {.max_bytes = 3, .only = {}}).code,
             ErrorCode::kMaskTooLarge);
 }

@@ -13,18 +13,16 @@ namespace {
 
 std::vector<std::int32_t> random_starts(Rng& rng, int num_blocks, int max_block) {
   std::vector<std::int32_t> starts = {0};
-  for (int b = 0; b < num_blocks; ++b) {
+  for (int b = 0; b < num_blocks; ++b)
     starts.push_back(starts.back() + 1 + static_cast<std::int32_t>(rng.below(max_block)));
-  }
   return starts;
 }
 
 BlockMask random_mask(Rng& rng, int heads, std::vector<std::int32_t> starts, double density) {
   BlockMask mask(heads, std::move(starts));
   for (int h = 0; h < heads; ++h) {
-    for (int i = 0; i < mask.blocks(); ++i) {
+    for (int i = 0; i < mask.blocks(); ++i)
       for (int j = 0; j < mask.blocks(); ++j) mask.set(h, i, j, rng.uniform() < density);
-    }
   }
   return mask;
 }
@@ -35,11 +33,10 @@ std::vector<Span> random_set(Rng& rng, std::int32_t n, double keep) {
   for (std::int32_t at = 0; at < n;) {
     const std::int32_t end = std::min<std::int32_t>(n, at + 1 + static_cast<std::int32_t>(rng.below(n / 3 + 2)));
     if (rng.uniform() < keep) {
-      if (!spans.empty() && spans.back().end == at) {
+      if (!spans.empty() && spans.back().end == at)
         spans.back().end = end;
-      } else {
+      else
         spans.push_back({at, end});
-      }
     }
     at = end;
   }
@@ -48,9 +45,8 @@ std::vector<Span> random_set(Rng& rng, std::int32_t n, double keep) {
 
 std::vector<std::int32_t> members(std::span<const Span> spans) {
   std::vector<std::int32_t> all;
-  for (const Span& s : spans) {
+  for (const Span& s : spans)
     for (std::int32_t x = s.begin; x < s.end; ++x) all.push_back(x);
-  }
   return all;
 }
 
@@ -62,9 +58,8 @@ std::int32_t slice_of(const BlockMask& mask, std::int32_t token) {
 
 bool holds_whole(const BlockMask& mask, std::int32_t slice, const std::vector<std::int32_t>& tokens) {
   const std::set<std::int32_t> set(tokens.begin(), tokens.end());
-  for (std::int32_t t = mask.block(slice).begin; t < mask.block(slice).end; ++t) {
+  for (std::int32_t t = mask.block(slice).begin; t < mask.block(slice).end; ++t)
     if (!set.contains(t)) return false;
-  }
   return true;
 }
 
@@ -81,9 +76,8 @@ Brute brute(const BlockMask& mask, std::span<const Span> heads, std::span<const 
   for (int h : members(heads)) {
     for (std::int32_t qt : q_tokens) {
       const std::int32_t qs = slice_of(mask, qt), qc = mask.coarse_block(qs);
-      for (std::int32_t kt = 0; kt < mask.tokens(); ++kt) {
+      for (std::int32_t kt = 0; kt < mask.tokens(); ++kt)
         if (mask.active(h, qc, mask.coarse_block(slice_of(mask, kt)))) result.keys.insert(kt);
-      }
       for (std::int32_t kt : k_tokens) {
         const std::int32_t ks = slice_of(mask, kt), kc = mask.coarse_block(ks);
         if (!mask.active(h, qc, kc)) continue;
@@ -95,9 +89,8 @@ Brute brute(const BlockMask& mask, std::span<const Span> heads, std::span<const 
     }
   }
   result.count.tiles = static_cast<std::int64_t>(tiles.size());
-  for (const auto& [h, qs, ks] : tiles) {
+  for (const auto& [h, qs, ks] : tiles)
     result.count.whole &= holds_whole(mask, qs, q_tokens) && holds_whole(mask, ks, k_tokens);
-  }
   return result;
 }
 
@@ -199,9 +192,8 @@ TEST(BlockMask, KeepHeadsCopiesThoseHeads) {
   const BlockMask kept = mask.keep_heads(2, 4);
   ASSERT_EQ(kept.heads(), 2);
   for (int h = 0; h < 2; ++h) {
-    for (int i = 0; i < kept.blocks(); ++i) {
+    for (int i = 0; i < kept.blocks(); ++i)
       for (int j = 0; j < kept.blocks(); ++j) EXPECT_EQ(kept.active(h, i, j), mask.active(h + 2, i, j));
-    }
   }
   EXPECT_NE(kept.row(0, 0).data(), mask.row(2, 0).data());
 }

@@ -52,11 +52,9 @@ TEST(MaskFile, SelectsDenoiseStepAndLayer) {
     for (int layer = 0; layer < 3; ++layer) {
       const BlockMask mask = file.mask(step, layer, {0, 2, 4, 6, 8, 9});
       for (int h = 0; h < 4; ++h) {
-        for (int i = 0; i < 5; ++i) {
-          for (int j = 0; j < 5; ++j) {
+        for (int i = 0; i < 5; ++i)
+          for (int j = 0; j < 5; ++j)
             EXPECT_EQ(mask.active(h, i, j), bits[(((step * 3 + layer) * 4 + h) * 5 + i) * 5 + j] == 1);
-          }
-        }
       }
     }
   }
@@ -80,9 +78,8 @@ TEST(MaskFile, CoarserAxesAreExpandedByAWholeFactor) {
   const MaskFile file(folder.write("m.npy", npy_of("|b1", "(2, 4, 3)", bits)));
   const BlockMask mask = file.mask(0, 0, {0, 2, 4, 6, 8, 10, 12, 13});
   for (int h = 0; h < 2; ++h) {
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 7; ++i)
       for (int j = 0; j < 7; ++j) EXPECT_EQ(mask.active(h, i, j), bits[(h * 4 + i / 2) * 3 + j / 3] == 1);
-    }
   }
 }
 
@@ -207,9 +204,8 @@ TEST(MaskFile, ReadsWhatWriteMaskNpyWrote) {
   Rng rng(4);
   BlockMask mask(3, {0, 4, 5, 9, 12});
   for (int h = 0; h < 3; ++h) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 4; ++i)
       for (int j = 0; j < 4; ++j) mask.set(h, i, j, rng.below(2) == 1);
-    }
   }
   write_mask_npy(mask, folder.file("mask.npy"), folder.file("block_starts.npy"));
   EXPECT_EQ(MaskFile(folder.file("mask.npy")).mask(0, 0).hash(), mask.hash());

@@ -5,7 +5,6 @@
 #include "backend/mask/array_file.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/sparge_from_qk.h"
-#include "backend/mask/statistics.h"
 
 namespace spscope {
 namespace {
@@ -20,16 +19,6 @@ TEST(PhotoSample, MaskEqualsTheOneComputedFromItsActivations) {
   const std::vector<std::int32_t> starts = BlockMask::uniform_starts(kTokens, kBlock);
   const BlockMask computed = sparge_from_qk(to_floats(q[0], path), to_floats(k.at(0), path), 8, 16, starts);
   EXPECT_EQ(MaskFile(kFolder + "photo_mask.npy").mask(0, 0, starts).hash(), computed.hash());
-}
-
-TEST(PhotoSample, HeadsAreUnevenEnoughToSee) {
-  const BlockMask mask = MaskFile(kFolder + "photo_mask.npy").mask(0, 0, BlockMask::uniform_starts(kTokens, kBlock));
-  const MaskStatistics statistics = describe(mask);
-  EXPECT_NEAR(statistics.density, 0.25, 0.01);
-  EXPECT_EQ(statistics.empty_rows, 0);
-  const double ratio = split_imbalance(mask, 4, 1).plain;
-  EXPECT_GT(ratio, 1.2);
-  EXPECT_LT(ratio, 1.5);
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "backend/base/rng.h"
@@ -30,21 +33,15 @@ TEST(Selection, TopCdfChoosesTheSmallestSetThatReachesTheShare) {
   EXPECT_EQ(chosen(0.95), 0b1111u);
 }
 
-TEST(Selection, KthHighestIsTheOneOfASortedList) {
-  constexpr std::size_t kRows = 7, kColumns = 30;
-  Rng rng(5);
-  std::vector<float> scores(kRows * kColumns);
-  for (float& score : scores) score = static_cast<float>(rng.normal() * (rng.below(2) == 0 ? 1e-3 : 1e3));
-  scores[3] = scores[100] = std::numeric_limits<float>::infinity();
-  scores[4] = -scores[3];
-  scores[5] = scores[6] = scores[7] = 0.0F;
+// The k-th highest of rows of scores is the one of a sorted list, with those that equal it.
+void expect_kth_highest(const std::vector<float>& scores, std::size_t columns, std::span<const std::size_t> ks) {
   std::vector<float> sorted = scores;
-  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  std::ranges::sort(sorted, std::greater<>());
   const ScoreRow row = [&](std::size_t i, std::span<float> out) {
-    std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(i * kColumns), kColumns, out.begin());
+    std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(i * columns), columns, out.begin());
   };
-  for (std::size_t k = 1; k <= sorted.size(); ++k) {
-    const Cut cut = kth_highest(kRows, kColumns, static_cast<std::int64_t>(k), row);
+  for (const std::size_t k : ks) {
+    const Cut cut = kth_highest(scores.size() / columns, columns, static_cast<std::int64_t>(k), row);
     const auto above = std::ranges::count_if(scores, [&](float score) { return score > cut.threshold; });
     EXPECT_EQ(cut.threshold, sorted[k - 1]) << k;
     EXPECT_EQ(cut.ties, std::ranges::count(scores, cut.threshold)) << k;
@@ -52,31 +49,34 @@ TEST(Selection, KthHighestIsTheOneOfASortedList) {
   }
 }
 
+TEST(Selection, KthHighestIsTheOneOfASortedList) {
+  Rng rng(5);
+  std::vector<float> scores(7 * 30);
+  for (float& score : scores) score = static_cast<float>(rng.normal() * (rng.below(2) == 0 ? 1e-3 : 1e3));
+  scores[3] = scores[100] = std::numeric_limits<float>::infinity();
+  scores[4] = -scores[3];
+  scores[5] = scores[6] = scores[7] = 0.0F;
+  std::vector<std::size_t> every(scores.size());
+  std::iota(every.begin(), every.end(), 1);
+  expect_kth_highest(scores, 30, every);
+}
+
 // Large enough to be bracketed from sampled rows: with rows that are alike, rows of which those sampled are not
 // typical, and a few values that most scores share.
 TEST(Selection, KthHighestOfManyScores) {
-  constexpr std::size_t kRows = 300, kColumns = 260;
+  constexpr std::size_t kColumns = 260, kScores = 300 * kColumns;
   for (const int kind : {0, 1, 2}) {
+    SCOPED_TRACE(kind);
     Rng rng(static_cast<std::uint64_t>(kind) + 1);
-    std::vector<float> scores(kRows * kColumns);
+    std::vector<float> scores(kScores);
     for (std::size_t i = 0; i < scores.size(); ++i)
       scores[i] = kind == 0   ? static_cast<float>(rng.normal())
                   : kind == 1 ? static_cast<float>(rng.normal() + (i / kColumns % 31 == 15 ? 100 : 0))
                               : static_cast<float>(rng.below(3));
     scores[70'000] = std::numeric_limits<float>::infinity();
-    std::vector<float> sorted = scores;
-    std::sort(sorted.begin(), sorted.end(), std::greater<>());
-    const ScoreRow row = [&](std::size_t i, std::span<float> out) {
-      std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(i * kColumns), kColumns, out.begin());
-    };
-    for (const std::size_t k : {std::size_t{1}, std::size_t{2}, scores.size() / 50, scores.size() / 3,
-                                scores.size() / 2, scores.size() - 7, scores.size()}) {
-      const Cut cut = kth_highest(kRows, kColumns, static_cast<std::int64_t>(k), row);
-      const auto above = std::ranges::count_if(scores, [&](float score) { return score > cut.threshold; });
-      EXPECT_EQ(cut.threshold, sorted[k - 1]) << kind << " " << k;
-      EXPECT_EQ(cut.ties, std::ranges::count(scores, cut.threshold)) << kind << " " << k;
-      EXPECT_EQ(cut.ties_kept, static_cast<std::int64_t>(k) - above) << kind << " " << k;
-    }
+    expect_kth_highest(
+        scores, kColumns,
+        std::array{std::size_t{1}, std::size_t{2}, kScores / 50, kScores / 3, kScores / 2, kScores - 7, kScores});
   }
 }
 
@@ -116,9 +116,8 @@ TEST(Selection, RowCutTakesExactlyTheHighest) {
       std::vector<std::uint64_t> row(3, 0);
       set_by_cut(scores, cut.find(scores, k), row);
       std::vector<float> taken;
-      for (std::size_t j = 0; j < scores.size(); ++j) {
+      for (std::size_t j = 0; j < scores.size(); ++j)
         if ((row[j / 64] >> (j % 64) & 1) != 0) taken.push_back(scores[j]);
-      }
       std::ranges::sort(taken, std::greater<>());
       ASSERT_EQ(taken, std::vector<float>(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(k)));
     }

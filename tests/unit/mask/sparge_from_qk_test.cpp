@@ -23,19 +23,16 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 double mean_cosine(const Tokens& tokens, int begin, int end) {
   double sum = 0;
-  for (int i = begin; i < end; ++i) {
-    for (int j = begin; j < end; ++j) {
+  for (int i = begin; i < end; ++i)
+    for (int j = begin; j < end; ++j)
       sum += dot(tokens[i], tokens[j]) / std::sqrt(dot(tokens[i], tokens[i]) * dot(tokens[j], tokens[j]));
-    }
-  }
   return sum / (end - begin) / (end - begin);
 }
 
 std::vector<double> mean_token(const Tokens& tokens, int begin, int end) {
   std::vector<double> mean(tokens[0].size(), 0);
-  for (int i = begin; i < end; ++i) {
+  for (int i = begin; i < end; ++i)
     for (std::size_t d = 0; d < mean.size(); ++d) mean[d] += tokens[i][d] / (end - begin);
-  }
   return mean;
 }
 
@@ -67,9 +64,8 @@ std::vector<bool> expected_row(const Tokens& q, const Tokens& k, const std::vect
 
 Tokens head_of(const std::vector<float>& values, int head, int tokens, int dim) {
   Tokens result(tokens, std::vector<double>(dim));
-  for (int t = 0; t < tokens; ++t) {
+  for (int t = 0; t < tokens; ++t)
     for (int d = 0; d < dim; ++d) result[t][d] = values[(static_cast<std::size_t>(head) * tokens + t) * dim + d];
-  }
   return result;
 }
 

@@ -32,33 +32,6 @@ TEST(SplitImbalance, GoldenVectorsOfDbSp) {
   EXPECT_NEAR(split_imbalance(mask, 1, 4).barrier, 1.2727, 5e-5);
 }
 
-// The stress masks of db-SP's ablation study, 40 heads and 1,184 blocks there; scaled here where the answer allows.
-TEST(SplitImbalance, HeadWiseStressMask) {
-  const std::vector<int> dense = {0, 1, 2, 3, 4, 5, 10, 15, 20, 21, 25, 26, 30, 31, 35, 36};
-  const BlockMask mask =
-      make(40, 8, [&](int h, int, int) { return std::find(dense.begin(), dense.end(), h) != dense.end(); });
-  EXPECT_DOUBLE_EQ(split_imbalance(mask, 8, 1).barrier, 2.5);
-  EXPECT_DOUBLE_EQ(split_imbalance(mask, 4, 1).barrier, 1.5);
-  EXPECT_DOUBLE_EQ(split_imbalance(mask, 2, 1).barrier, 1.0);
-}
-
-TEST(SplitImbalance, TokenWiseStressMaskIsUnevenOnlyWithBarriers) {
-  const std::vector<int> columns = {93, 93, 93, 93, 93, 93, 34, 0};  // dense key columns of each 148
-  const BlockMask mask = make(1, 1184, [&](int, int, int j) { return j % 148 < columns[j / 148]; });
-  for (int ring : {2, 4, 8}) EXPECT_NEAR(split_imbalance(mask, 1, ring).barrier, 1.257, 5e-4) << ring;
-  EXPECT_DOUBLE_EQ(split_imbalance(mask, 1, 8).plain, 1.0);
-}
-
-TEST(SplitImbalance, HybridWindowStressMask) {
-  const BlockMask mask = make(40, 1184, [](int h, int i, int j) { return j < i && j >= i - 20 * h; });
-  EXPECT_NEAR(split_imbalance(mask, 2, 1).barrier, 1.442, 5e-4);
-  EXPECT_NEAR(split_imbalance(mask, 4, 1).barrier, 1.608, 5e-4);
-  EXPECT_NEAR(split_imbalance(mask, 8, 1).barrier, 1.676, 5e-4);
-  EXPECT_NEAR(split_imbalance(mask, 1, 2).barrier, 1.278, 5e-4);
-  EXPECT_NEAR(split_imbalance(mask, 1, 4).barrier, 1.287, 5e-4);
-  EXPECT_NEAR(split_imbalance(mask, 1, 8).barrier, 1.287, 5e-4);
-}
-
 // Tiles (0,0) (1,2) (2,1) (3,3): rows and columns are even, but steps 0, 1 and 3 each have a busy rank.
 TEST(SplitImbalance, MarginalsCanBeEvenWhileStepsAreNot) {
   const std::vector<int> key_of = {0, 2, 1, 3};

@@ -129,32 +129,27 @@ TEST(Sweep, GoesOnFromItsOwnTableOnly) {
   }
 }
 
-TEST(Sweep, DrawsAFigureForEachCombinationOfTheOtherAxes) {
-  const auto axes = two_axes();
-  const auto cells = sweep_cells(kSmall, axes, 1, kMemory);
-  SweepTable table(axes, "v");
-  for (const SweepCell& cell : cells) table.add(cell, run_seeds(cell.job, cell.seeds, kQuiet));
-  const auto figures = table.figures(axes, cells);
+// One for each combination of the other axes, which names only what its cells have in common.
+TEST(Sweep, DrawsFigures) {
+  const auto figures_of = [](const std::vector<SweepAxis>& axes) {
+    const auto cells = sweep_cells(kSmall, axes, 1, kMemory);
+    SweepTable table(axes, "v");
+    for (const SweepCell& cell : cells) table.add(cell, run_seeds(cell.job, cell.seeds, kQuiet));
+    return table.figures(axes, cells);
+  };
+  const auto figures = figures_of(two_axes());
   ASSERT_EQ(figures.size(), 2u);
   EXPECT_TRUE(figures.contains("sweep-mask-density-cluster-ranks-2.svg"));
   for (const auto& [name, svg] : figures) {
-    EXPECT_THAT(svg, testing::StartsWith("<svg xmlns="));
-    EXPECT_THAT(svg, testing::EndsWith("</svg>\n"));
-    EXPECT_THAT(svg, testing::HasSubstr(">ulysses</text>"));
-    EXPECT_THAT(svg, testing::HasSubstr(name == "sweep-mask-density-cluster-ranks-2.svg"
-                                            ? ">wan-mini, 2 x a800, attention</text>"
-                                            : ">wan-mini, 4 x a800, attention</text>"));
+    const char* ranks = name == "sweep-mask-density-cluster-ranks-2.svg" ? "2" : "4";
+    EXPECT_THAT(svg,
+                testing::AllOf(testing::StartsWith("<svg xmlns="), testing::EndsWith("</svg>\n"),
+                               testing::HasSubstr(">ulysses</text>"),
+                               testing::HasSubstr(std::string(">wan-mini, ") + ranks + " x a800, attention</text>")));
   }
-}
-
-TEST(Sweep, AFigureNamesOnlyWhatItsCellsHaveInCommon) {
-  const auto axes = sweep_axes(std::vector<std::string>{"cluster.ranks=2,4"});
-  const auto cells = sweep_cells(kSmall, axes, 1, kMemory);
-  SweepTable table(axes, "v");
-  for (const SweepCell& cell : cells) table.add(cell, run_seeds(cell.job, cell.seeds, kQuiet));
-  const auto figures = table.figures(axes, cells);
-  ASSERT_EQ(figures.size(), 1u);
-  EXPECT_THAT(figures.begin()->second, testing::HasSubstr(">wan-mini, a800, attention</text>"));
+  const auto one = figures_of(sweep_axes(std::vector<std::string>{"cluster.ranks=2,4"}));
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_THAT(one.begin()->second, testing::HasSubstr(">wan-mini, a800, attention</text>"));
 }
 
 TEST(Spread, IsMeanExtremesAndDeviation) {
