@@ -351,13 +351,6 @@ TEST(ShardWriter, RecordsOfTheWrongKindAreDropped) {
   EXPECT_EQ(reader.counters(TrackId{2}), std::vector<CounterSample>{sample});
 }
 
-TEST(ShardWriter, CannotBeMadeOverAnotherFile) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "run.rank-0.db";
-  { ShardWriter(path, options_of()).finish(); }
-  EXPECT_THROW(ShardWriter(path, options_of()), Error);
-}
-
 // Somebody who looked on when the writer ended kept the log from going; afterwards one file holds everything.
 TEST(ShardWriter, AFinishedShardIsOneFileOnceItsLogIsClosed) {
   const TemporaryFolder folder;
