@@ -73,35 +73,38 @@ void count_from_first(std::vector<Told>& told) {
   for (Told& t : told) t.post -= zero, t.begin -= zero, t.end -= zero;
 }
 
-// A ring holds what its lane makes while the writer is held up: 256 k records where a process is one rank.
-TEST(RunRecorder, RingsHaveRoom) {
-  const Request request = small_request(4);
-  const Plan plan = plan_of(request, "ring");
-  for (const int ranks : {1, 32}) {
-    const TemporaryFolder folder;
+// The shard, the page and the recorder of one process.
+struct Recording {
+  explicit Recording(int ranks) : num_ranks(ranks) {}
+  static ShardWriterOptions options() {
     ShardWriterOptions options;
     options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
-    ShardWriter shard(folder / "run.rank-0.db", options);
-    NowPageWriter page(folder / "run.rank-0.now", this_process(0, ranks, plan.lanes, {}));
-    RunRecorder recorder(shard, page, 0, ranks, plan.lanes);
-    recorder.prepare(RunId{1}, plan);
-    const std::size_t room = shard.ring({.rank = 0, .lane = 0}, 1).capacity();
+    return options;
+  }
+  const int num_ranks;
+  const TemporaryFolder folder;
+  const Request request = small_request(4);
+  ShardWriter shard{folder / "run.rank-0.db", options()};
+  NowPageWriter page{folder / "run.rank-0.now", this_process(0, num_ranks, 2, {})};
+  RunRecorder recorder{shard, page, 0, num_ranks, 2};
+};
+
+// A ring holds what its lane makes while the writer is held up: 256 k records where a process is one rank.
+TEST(RunRecorder, RingsHaveRoom) {
+  for (const int ranks : {1, 32}) {
+    Recording of(ranks);
+    of.recorder.prepare(RunId{1}, plan_of(of.request, "ring"));
+    const std::size_t room = of.shard.ring({.rank = 0, .lane = 0}, 1).capacity();
     EXPECT_GE(room, ranks == 1 ? std::size_t{256} << 10 : std::size_t{16} << 10);
     EXPECT_LE(room, std::size_t{256} << 10);
-    shard.finish();
+    of.shard.finish();
   }
 }
 
 TEST(RunRecorder, StoresWhatTimelinesSay) {
-  const TemporaryFolder folder;
-  const Request request = small_request(4);
+  Recording of(4);
+  auto& [num_ranks, folder, request, shard, page, recorder] = of;
   const Activations activations = generate_activations(request, 1);
-  ShardWriterOptions options;
-  options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
-  const std::string shard_path = folder / "run.rank-0.db";
-  ShardWriter shard(shard_path, options);
-  NowPageWriter page(folder / "run.rank-0.now", this_process(0, 4, 2, {}));
-  RunRecorder recorder(shard, page, 0, 4, 2);
   const std::vector<Plan> plans = {plan_of(request, "ring"), plan_of(request, "ulysses"), plan_of(request, "usp")};
   std::vector<ExecuteResult> results;
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -117,7 +120,7 @@ TEST(RunRecorder, StoresWhatTimelinesSay) {
   EXPECT_TRUE(recorder.incidents().empty());
 
   // The same timelines as events, one nanosecond between passes as the store has it.
-  Database db = Database::open_shard(shard_path);
+  Database db = Database::open_shard(folder / "run.rank-0.db");
   std::size_t events = 0;
   for (std::size_t i = 0; i < plans.size(); ++i)
     for (int repeat = 0; repeat < 3; ++repeat) {
@@ -151,14 +154,9 @@ TEST(RunRecorder, StoresWhatTimelinesSay) {
 }
 
 TEST(RunRecorder, KeepsTheFirstCauseOfAFault) {
-  const TemporaryFolder folder;
-  const Request request = small_request(4);
+  Recording of(4);
+  auto& [num_ranks, folder, request, shard, page, recorder] = of;
   const Plan plan = plan_of(request, "ring");
-  ShardWriterOptions options;
-  options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
-  ShardWriter shard(folder / "run.rank-0.db", options);
-  NowPageWriter page(folder / "run.rank-0.now", this_process(0, 4, 2, {}));
-  RunRecorder recorder(shard, page, 0, 4, 2);
   recorder.prepare(RunId{7}, plan);
   ExecuteOptions execution;
   execution.recorder = &recorder;
