@@ -56,14 +56,14 @@ TEST(Events, RecordsRoundTripAndWindowsSelect) {
              {25, kNeverEnded, 4, name, event_flags(EventCategory::kLocal) | kEventUnfinished | kEventModelled}};
     events.append(run, compute, spans);
     const std::vector<int> ranks = {1, 3};
-    collective = {{5, 30, 7, events.name("exchange kv"), event_flags(EventCategory::kTransfer)},
-                  5,
-                  9,
-                  30,
-                  2,
-                  4096,
-                  events.communicator(1, ranks),
-                  3};
+    collective = {.span = {5, 30, 7, events.name("exchange kv"), event_flags(EventCategory::kTransfer)},
+                  .entry_ns = 5,
+                  .transfer_begin_ns = 9,
+                  .transfer_end_ns = 30,
+                  .sequence = 2,
+                  .bytes = 4096,
+                  .communicator = events.communicator(1, ranks),
+                  .peer = 3};
     events.append(run, transfer, std::span<const CollectiveEvent>(&collective, 1));
     EXPECT_EQ(events.last_end_ns(), 30);
   });

@@ -41,27 +41,6 @@ TEST(LodPyramid, EveryAnswerEqualsBruteForce) {
     }
 }
 
-TEST(LodPyramid, UnfinishedEventsLastUntilTheEndOfTheRecording) {
-  const SpanEvent unfinished{.begin_ns = 100, .end_ns = kNeverEnded, .op_id = 3, .flags = kEventUnfinished};
-  const SpanEvent later{.begin_ns = 140, .end_ns = 150, .op_id = 4};
-  const LodPyramid pyramid(std::vector{unfinished, later}, 164);
-  const std::vector<LodBucket> buckets = pyramid.buckets(6, 1, 4);  // [64, 128), [128, 192), [192, 256)
-  EXPECT_EQ(buckets[0].busy_ns[0], 28);
-  EXPECT_EQ(buckets[1].busy_ns[0], 36 + 10);
-  EXPECT_EQ(buckets[1].count, 1);
-  EXPECT_EQ(buckets[1].longest, unfinished);
-  EXPECT_EQ(buckets[2], LodBucket());
-}
-
-TEST(LodPyramid, EqualsOfTheLongestAreDecidedByBeginThenOp) {
-  const SpanEvent second{.begin_ns = 8, .end_ns = 12, .op_id = 1}, first{.begin_ns = 4, .end_ns = 8, .op_id = 9},
-      other_op{.begin_ns = 4, .end_ns = 8, .op_id = 7}, instant{.begin_ns = 5, .end_ns = 5, .op_id = 0};
-  LodLevel level = make_lod_level(4, 0, 15);
-  add_events(level, std::vector{second, instant, first, other_op}, 100);
-  EXPECT_EQ(level.buckets[0].longest, other_op);
-  EXPECT_EQ(level.buckets[0].count, 4);
-}
-
 // Two short kernels of one category in one half and one longer of another in the other half: whoever merged winners
 // would name the wrong category for the whole.
 TEST(LodPyramid, TheLeadingCategoryComesFromSumsNotFromWinnersOfHalves) {
@@ -79,18 +58,6 @@ TEST(LodPyramid, TheLeadingCategoryComesFromSumsNotFromWinnersOfHalves) {
   EXPECT_EQ(fine[0] >> 4, static_cast<int>(EventCategory::kAttend));
   EXPECT_EQ(fine[1] >> 4, static_cast<int>(EventCategory::kTransfer));
   EXPECT_EQ(coarse[0] >> 4, static_cast<int>(EventCategory::kLocal));
-}
-
-TEST(LodPyramid, TheWaitBeforeATransferIsACategoryOfItsOwn) {
-  const CollectiveEvent late{.span = {.begin_ns = 10, .end_ns = 40, .flags = event_flags(EventCategory::kTransfer)},
-                             .entry_ns = 10,
-                             .transfer_begin_ns = 30,
-                             .transfer_end_ns = 40};
-  const LodPyramid pyramid(std::vector{lod_event(late)}, 40);
-  const LodBucket all = pyramid.buckets(6, 0, 1).at(0);
-  EXPECT_EQ(all.busy_ns[6], 20);  // late_peer
-  EXPECT_EQ(all.busy_ns[4], 10);  // transfer
-  EXPECT_EQ(all.longest, late.span);
 }
 
 // 1,000 runs: spans and transfers of a rank together, buckets and strips at every third shift up to one bucket.
