@@ -159,25 +159,13 @@ TEST(Watchdog, TellsStoppedAndGoneAtOnceAndBeforeTheirConsequences) {
   EXPECT_EQ(found[2].trouble, RankTrouble::kStopped);
   EXPECT_THAT(found[2].message, HasSubstr("kill -CONT 1001"));
   EXPECT_EQ(found[2].incident()->kind, IncidentKind::kStopped);
+  ranks.processes[3].page.complete = true;  // it ended by itself
+  EXPECT_EQ(Watchdog(5).look(ranks.processes, 0).size(), 2u);
+  ranks.processes[3].page.complete = false;
   found = dog.look(ranks.processes, 6 * kSecond);
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[3].rank, 0);
   EXPECT_THAT(found[3].message, HasSubstr("rank 3 is missing"));
-}
-
-// All are gone before anybody looked: the one that the others waited for went first.
-TEST(Watchdog, PutsTheOneThatTheOthersWaitedForFirstOfThoseThatAreGone) {
-  Ranks ranks(3);
-  ranks.wait(0, 5, 2);
-  ranks.compute(2, 6);
-  for (WatchedProcess& process : ranks.processes) process.facts.reset();
-  const std::vector<RankFinding> found = Watchdog(5).look(ranks.processes, 0);
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].rank, 2);
-  EXPECT_EQ(found[1].rank, 1) << "between ops";
-  EXPECT_EQ(found[2].rank, 0);
-  ranks.processes[2].page.complete = true;  // it ended by itself
-  EXPECT_EQ(Watchdog(5).look(ranks.processes, 0).size(), 2u);
 }
 
 TEST(Watchdog, ForgetsTheWaitWhenALaneGoesOn) {

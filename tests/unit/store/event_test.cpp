@@ -162,24 +162,6 @@ TEST(Events, OverlappingOpsGoToSlots) {
   EXPECT_EQ(slots, most_at_once);
 }
 
-TEST(Events, TransfersCarryBytesAndPeers) {
-  TemporaryFolder folder;
-  const StoreReader reader = store_of(folder, [&](StoreWriter& writer, RunId run, const Plan& plan) {
-    RunProvenance provenance;
-    provenance.network = Source::kModelled;
-    writer.add_repeat(run, {.repeat = 0}, plan, testing::sample_timeline(plan, 1), provenance);
-  });
-  const QueryResult sent = reader.query(
-      "SELECT rank, sum(bytes) FROM event WHERE category = 'transfer' AND modelled = 1 GROUP BY rank ORDER BY rank");
-  const std::vector<std::int64_t> expected = bytes_sent(sample_plan());
-  ASSERT_EQ(sent.rows.size(), expected.size());
-  for (std::size_t rank = 0; rank < expected.size(); ++rank)
-    EXPECT_EQ(sent.rows[rank][1], std::to_string(expected[rank])) << rank;
-  EXPECT_EQ(reader.query("SELECT count(*) FROM event WHERE category = 'attend' AND modelled = 1").rows[0][0], "0");
-  EXPECT_EQ(reader.query("SELECT count(*) FROM plan_op p JOIN event e USING (op_id) WHERE p.name != e.name").rows[0][0],
-            "0");
-}
-
 TEST(Events, MoreThanSixtyFourAtOnceAreMarkedOverlapping) {
   TemporaryFolder folder;
   const int kOps = 70;

@@ -56,16 +56,5 @@ TEST_F(KeepRange, HoldsTheEventsOfTheRangeAndTablesThatAgree) {
   }
 }
 
-TEST_F(KeepRange, RangesThatHoldNothingAreRefusedWithThatOfTheFile) {
-  write_merged();
-  for (const EventWindow range : {EventWindow{9, 3}, EventWindow{5, 5}, EventWindow{std::int64_t{1} << 60, kNeverEnded},
-                                  EventWindow{-(std::int64_t{1} << 60), -(std::int64_t{1} << 59)}}) {
-    const Error error = error_of([&] { cut(range); });
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    EXPECT_NE(error.hint().find("out.db\" are in "), std::string::npos) << error.hint();
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "part.db"));
-  }
-}
-
 }  // namespace
 }  // namespace spscope

@@ -150,13 +150,5 @@ TEST_F(ObservedRunTest, MayHaveNoRanks) {
   }
 }
 
-// A file of strategies is none of a program that was observed.
-TEST_F(ObservedRunTest, IsNotAFileOfStrategies) {
-  testing::write_sample(folder_ / "run.db");
-  const StoreReader reader(folder_ / "run.db");
-  EXPECT_TRUE(observations(reader).empty());
-  require_strategies(reader, "compare");
-}
-
 }  // namespace
 }  // namespace spscope

@@ -134,27 +134,6 @@ TEST_F(Store, SameContentIsStoredOnce) {
   EXPECT_EQ(writer.add_mask(sample_mask(), ""), writer.add_mask(sample_mask(), "again"));
 }
 
-// A copy of the file alone, write-protected in a write-protected folder, says the same and stays as it was.
-TEST_F(Store, ACopyInAReadOnlyFolderReadsTheSame) {
-  TemporaryFolder other;
-  const std::string copy = other / "copy of 100% #1?.db";
-  std::filesystem::copy_file(path_, copy);
-  std::filesystem::permissions(copy, std::filesystem::perms::owner_read);
-  std::filesystem::permissions(other.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  const std::string before = read_file(copy);
-  const auto everything = [](const std::string& path) {
-    const StoreReader reader(path);
-    std::string text;
-    for (const char* sql : {"SELECT * FROM strategy_summary", "SELECT * FROM rank_load", "SELECT * FROM event"})
-      for (const auto& row : reader.query(sql).rows)
-        for (const auto& value : row) text += value.value_or("NULL") + "|";
-    return text + std::to_string(reader.timeline(RunId{1}, 0)->makespan_ns());
-  };
-  EXPECT_EQ(everything(copy), everything(path_));
-  EXPECT_EQ(read_file(copy), before);
-  EXPECT_EQ(other.names().size(), 1u);
-}
-
 // Python's sqlite3 module is a program of somebody else: it opens the file as it is and finds it sound.
 TEST_F(Store, OtherProgramsReadIt) {
   const std::string script =

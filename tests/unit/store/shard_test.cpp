@@ -51,25 +51,6 @@ TEST(Shard, ReadersSeeWhatWasCommitted) {
   EXPECT_EQ(reader.rank_processes()[0].state_text, "killed");
 }
 
-TEST(Shard, WhatWasCommittedOutlivesItsWriter) {
-  TemporaryFolder folder;
-  const std::string path = folder / "a.head.db", copy = folder / "copy.db";
-  {
-    StoreWriter writer = StoreWriter::shard(path, kHead);
-    writer.add_workload(testing::sample_workload());
-    writer.checkpoint();
-    add_strategy(writer, "never-committed");
-    // As a kill leaves it: file and log, without the writer's last words.
-    std::filesystem::copy_file(path, copy);
-    std::filesystem::copy_file(path + "-wal", copy + "-wal");
-  }
-  for (const std::string& shard : {copy, path}) {
-    const StoreReader reader = StoreReader::shard(shard);
-    EXPECT_EQ(reader.workloads().size(), 1u) << shard;
-    EXPECT_TRUE(reader.strategies().empty()) << shard;
-  }
-}
-
 TEST(Shard, RecordsOfRanksRoundTrip) {
   TemporaryFolder folder;
   const std::vector<ClockSample> samples = {{10, 20, 30}, {40, 50, 60}}, more = {{70, 80, 90}};
