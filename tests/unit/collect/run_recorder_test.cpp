@@ -20,12 +20,12 @@ using testing::small_request;
 
 // All that a store says of an event, in an order that does not depend on how keys were given.
 struct Told {
-  int rank, lane, slot;
-  std::int64_t post, begin, end, op;
-  std::string name, ranks;
-  std::uint32_t flags;
-  std::int64_t sequence, bytes;
-  int peer;
+  int rank = 0, lane = 0, slot = 0;
+  std::int64_t post = 0, begin = 0, end = 0, op = 0;
+  std::string name = {}, ranks = {};
+  std::uint32_t flags = 0;
+  std::int64_t sequence = 0, bytes = 0;
+  int peer = 0;
   auto operator<=>(const Told&) const = default;
 };
 
@@ -39,19 +39,10 @@ std::vector<Told> told_by(Database& db, RunId run, std::int64_t from_ns, std::in
     std::map<std::int64_t, CollectiveEvent> moves;
     for (const CollectiveEvent& e : reader.collectives(run, s.track_id, {from_ns, to_ns})) moves[e.span.op_id] = e;
     for (const SpanEvent& e : reader.spans(run, s.track_id, {from_ns, to_ns})) {
-      Told t{*s.rank,
-             *s.lane,
-             s.slot,
-             e.begin_ns - from_ns,
-             e.begin_ns - from_ns,
-             e.end_ns - from_ns,
-             e.op_id,
-             reader.name(e.name),
-             "",
-             e.flags,
-             0,
-             0,
-             0};
+      const std::int64_t begin = e.begin_ns - from_ns, end = e.end_ns - from_ns;
+      Told t{
+          .rank = *s.rank, .lane = *s.lane, .slot = s.slot, .post = begin, .begin = begin, .end = end, .op = e.op_id};
+      t.name = reader.name(e.name), t.flags = e.flags;
       if (const auto move = moves.find(e.op_id); move != moves.end()) {
         const CollectiveEvent& m = move->second;
         EXPECT_EQ(m.entry_ns, e.begin_ns);

@@ -77,6 +77,8 @@ TEST_F(TwoRanks, TablesOfTheHeadArriveWhole) {
       std::min(run_clock(fits_[0], events_[0].front().begin_ns), run_clock(fits_[1], events_[1].front().begin_ns));
   EXPECT_LE(std::abs(file.number("SELECT begin_ns FROM repeat") - begin_ns), 1);
   EXPECT_EQ(file.number("SELECT makespan_ns FROM repeat"), 900);
+  const std::int64_t end_ns = run_clock(fits_[1], events_[1].back().end_ns);
+  EXPECT_LE(std::abs(file.number("SELECT end_ns FROM rank_repeat WHERE rank = 1") - end_ns), 1);
   EXPECT_EQ(file.number("SELECT bound_ns FROM clock_fit WHERE rank = 1"), 900);
 }
 

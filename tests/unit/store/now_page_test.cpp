@@ -38,14 +38,10 @@ TEST_F(Page, HoldsWhatWasWritten) {
   make();
   const NowPage page = read_now_page(path_);
   ASSERT_EQ(page.lines.size(), 6u);
-  EXPECT_EQ(page.lines[1].now, sample_);
-  for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(page.lines[i].rank, 4 + static_cast<int>(i) / 3);
-    EXPECT_EQ(page.lines[i].lane, static_cast<int>(i) % 3);
-    EXPECT_TRUE(page.lines[i].whole);
-    if (i != 1) {
-      EXPECT_EQ(page.lines[i].now, LaneNow());
-    }
+  for (int i = 0; i < 6; ++i) {
+    const NowPage::Line& line = page.lines[static_cast<std::size_t>(i)];
+    EXPECT_EQ(std::tuple(line.rank, line.lane, line.whole), std::tuple(4 + i / 3, i % 3, true));
+    EXPECT_EQ(line.now, i == 1 ? sample_ : LaneNow());
   }
   EXPECT_EQ(page.owner.pid, ::getpid());
   EXPECT_EQ(collection_text(page.owner.collection), "01020300000000000000000000000000");
