@@ -222,13 +222,6 @@ class Exports(unittest.TestCase):
         self.assertEqual(found["e"], {key: end for key, (_, end) in expected.items()})
         self.assertEqual(sum(e["ph"] == "X" and "event" in e["args"] for e in events), len(self.events) - len(expected))
 
-    def test_formats_are_listed(self):
-        listed = json.loads(spscope("list", "formats", "--json").stdout)["formats"]
-        self.assertEqual({f["name"] for f in listed if f["direction"] == "export"}, {"plain-sqlite", "csv", "chrome", "store"})
-        done = spscope("export", self.stored, "--format", "chrom", "-o", self.folder / "x")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn('did you mean "chrome"?', done.stderr)
-
     def test_only_an_earlier_export_of_the_format_is_replaced(self):
         for form in ("plain-sqlite", "csv", "chrome"):
             with self.subTest(form):

@@ -15,18 +15,6 @@ inline Placement even_rows(PlanBuilder& builder, const Request& request, const B
   });
 }
 
-// Every rank fetches all keys.
-inline Plan gather_plan(int ranks) {
-  const BlockMask mask = testing::sample_mask();
-  const Request request = Request::attention(ranks, 4, 8, mask);
-  PlanBuilder builder(request);
-  const Placement rows = even_rows(builder, request, mask);
-  const auto [q, kv] = builder.input_qkv(rows);
-  const ValueId all = builder.reshard(kv, builder.place([&](int) { return BoxList{request.whole()}; }));
-  builder.output(builder.attend_all(q, all), rows);
-  return builder.take();
-}
-
 // Keys travel from rank to rank.
 inline Plan ring_plan(int ranks) {
   const BlockMask mask = testing::sample_mask();

@@ -68,24 +68,9 @@ const auto& pick(const List& list, Rng& rng) {
 
 // A value that no writer would store here, or that is a little off.
 std::string some_value(const std::string& column, Rng& rng) {
-  static constexpr std::array<const char*, 18> kValues = {"NULL",
-                                                          "0",
-                                                          "-1",
-                                                          "1",
-                                                          "2",
-                                                          "3",
-                                                          "255",
-                                                          "65536",
-                                                          "2147483647",
-                                                          "2147483648",
-                                                          "-9223372036854775808",
-                                                          "9223372036854775807",
-                                                          "0.5",
-                                                          "-1e308",
-                                                          "1e999",
-                                                          "''",
-                                                          "x'00ff'",
-                                                          "'text'"};
+  static constexpr std::array kNumbers = {"0", "-1", "1", "2", "3", "255", "65536", "2147483647", "2147483648"};
+  static constexpr std::array kOthers = {"-9223372036854775808", "9223372036854775807", "0.5", "-1e308", "1e999"};
+  static constexpr std::array kTexts = {"NULL", "''", "x'00ff'", "'text'"};
   switch (rng.below(4)) {
     case 0:
       return column + " + 1";
@@ -94,7 +79,15 @@ std::string some_value(const std::string& column, Rng& rng) {
     case 2:
       return std::to_string(static_cast<std::int64_t>(rng.bits() >> rng.below(64)));
     default:
-      return pick(kValues, rng);
+      break;
+  }
+  switch (rng.below(3)) {
+    case 0:
+      return pick(kNumbers, rng);
+    case 1:
+      return pick(kOthers, rng);
+    default:
+      return pick(kTexts, rng);
   }
 }
 

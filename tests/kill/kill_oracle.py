@@ -10,7 +10,6 @@ import os
 import signal
 import struct
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -35,34 +34,6 @@ def wait_until(holds, what, seconds=60):
     while not holds():
         assert time.monotonic() < until, f"waited in vain until {what}"
         time.sleep(0.01)
-
-
-class Disk(threading.Thread):
-    """For how long the disk keeps waiting who writes a little and flushes it, as a checkpoint does twice."""
-
-    def __init__(self, folder):
-        super().__init__(daemon=True)
-        self.file = open(folder / "disk", "wb", buffering=0)
-        self.seen = []  # (begin, end) of each flush
-        self.flushing_since_ns = None
-        self.start()
-
-    def run(self):
-        while True:
-            time.sleep(0.005)
-            self.file.seek(0)
-            self.file.write(bytes(16384))
-            self.flushing_since_ns = begin = raw_ns()
-            os.fsync(self.file.fileno())
-            self.flushing_since_ns = None
-            self.seen.append((begin, raw_ns()))
-
-    def waited_ns(self, since_ns, until_ns):
-        """What two flushes may take of this time, by the longest one."""
-        going_on = self.flushing_since_ns
-        flushes = self.seen + ([(going_on, until_ns)] if going_on else [])
-        parts = [min(end, until_ns) - max(begin, since_ns) for begin, end in flushes]
-        return 2 * max([0, *parts])
 
 
 class Watched:
@@ -124,8 +95,7 @@ class Oracle:
     """Judges lanes. A lane of a file is {"events": finished ones, "unbroken": whether they are the first ones, in order,
     "unfinished": their op_ids, "ledger"}; what its page says is a line of `kill_worker now`."""
 
-    def __init__(self, disk=None):
-        self.disk = disk
+    def __init__(self):
         self.largest_gap_ns = self.largest_wait_ns = self.unfinished = self.lost = self.events = self.acknowledged = 0
 
     def judge(self, process, now, lane, acknowledged):
@@ -149,8 +119,6 @@ class Oracle:
         if missing is None:
             return
         least_ns, most_ns, waited_ns = missing
-        if self.disk is not None:
-            waited_ns += self.disk.waited_ns(most_ns, process.killed_ns)
         gap_ns = process.killed_ns - least_ns
         assert gap_ns <= NEWEST_NS + waited_ns, (
             f"{place}: events are missing that were there for {gap_ns / 1e6:.1f} ms, of which the writer was kept waiting "

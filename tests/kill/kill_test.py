@@ -10,11 +10,9 @@ commit made safe. Afterwards:
 
 Usage: kill_test.py WORKER SCENARIO [--moments N] [--seed S]
   one-rank    one of three ranks is killed, the others end
-  launcher    the process that writes the head shard is killed; the ranks end
   merge       a merge is killed and made again
-  checkpoint  a rank that plays its log back after every commit is killed
   trace       a collector of another program's trace, which has no rank, is killed beside a rank that ends
-  recover     ranks are killed; the merge of what they leave is killed twice and made a third time
+Launchers, and merges of what killed ranks leave, are those of the program (kill_run_test.py).
 """
 import argparse
 import hashlib
@@ -28,7 +26,7 @@ import threading
 import time
 from pathlib import Path
 
-from kill_oracle import LOOK_S, Disk, Oracle, Watched, ask
+from kill_oracle import LOOK_S, Oracle, Watched, ask
 
 RANKS = 3
 
@@ -68,13 +66,11 @@ class Process:
 
 
 class Test:
-    def __init__(self, worker, seed, flush):
+    def __init__(self, worker, seed):
         self.worker = worker
         self.random = random.Random(seed)
-        self.home = Path(tempfile.mkdtemp(prefix="spscope-kill-"))
-        self.oracle = Oracle(Disk(self.home) if flush else None)
-        self.folder = self.home / "collection"
-        self.folder.mkdir()
+        self.folder = Path(tempfile.mkdtemp(prefix="spscope-kill-"))
+        self.oracle = Oracle()
         self.out = self.folder / "out.db"
         self.whole, self.head, self.ranks, self.collector = 0, None, [], None
 
@@ -123,13 +119,6 @@ class Test:
         _, text = process.communicate(timeout=120)
         assert process.returncode == 0, f"the merge failed: {text}"
 
-    def kill_merge(self, within):
-        """Kills a merge after a random part of the time that one takes."""
-        process = self.start_merge()
-        self.pause(0, within)
-        process.kill()
-        process.communicate()
-
     def check(self):
         return ask(self.worker, "check", self.out)
 
@@ -161,7 +150,7 @@ class Test:
             self.oracle.events += track["events"]
             self.oracle.acknowledged += acknowledged
 
-    # -- scenarios: each yields once a moment
+    # -- scenarios
 
     def one_rank(self, moments):
         for _ in range(moments):
@@ -169,24 +158,6 @@ class Test:
             self.watch(self.random.uniform(0, 0.4))
             self.random.choice(self.ranks).kill()
             self.pause(0, 0.05)
-            self.end()
-            self.merge()
-            self.judge()
-
-    def launcher(self, moments):
-        for _ in range(moments):
-            self.collect()
-            self.watch(self.random.uniform(0, 0.4))
-            self.head.kill()
-            self.end()
-            self.merge()
-            self.judge()
-
-    def checkpoint(self, moments):
-        for _ in range(moments):
-            self.collect(ranks=1, mode="checkpoint")
-            self.watch(self.random.uniform(0, 0.4))
-            self.ranks[0].kill()
             self.end()
             self.merge()
             self.judge()
@@ -203,45 +174,32 @@ class Test:
             self.judge()
             self.judge_trace()
 
-    def prepare(self, killed):
-        """Shards to merge, what a whole merge of them holds, and how long it takes."""
+    def merge_killed(self, moments):
         self.collect(mode="fast")
         self.watch(0.5)
-        for process in self.ranks if killed else []:
-            process.kill()
         self.end()
         begin = time.monotonic()
         self.merge()
+        within = time.monotonic() - begin
         self.judge()
-        self.sums_before, self.reference = self.sums(), self.check()
-        return time.monotonic() - begin
-
-    def killed_merges(self, within, times):
-        self.out.unlink()
-        for _ in range(times):
-            self.kill_merge(within)
+        sums, reference = self.sums(), self.check()
+        for _ in range(moments):
+            self.out.unlink()
+            process = self.start_merge()
+            self.pause(0, within)
+            process.kill()
+            process.communicate()
             if self.out.exists():
-                assert self.check() == self.reference, "a killed merge left a file that is not whole"
+                assert self.check() == reference, "a killed merge left a file that is not whole"
                 self.whole += 1
                 self.out.unlink()
-            assert self.sums() == self.sums_before, "a killed merge changed a shard"
-        self.merge()
-        assert self.check() == self.reference, "the merge after a killed one holds something else"
-        assert self.sums() == self.sums_before, "a merge changed a shard"
-
-    def merge_killed(self, moments):
-        within = self.prepare(killed=False)
-        for _ in range(moments):
-            self.killed_merges(within, 1)
-
-    def recover(self, moments):
-        for moment in range(moments):
-            if moment % 10 == 0:
-                within = self.prepare(killed=True)
-            self.killed_merges(within, 2)
+            assert self.sums() == sums, "a killed merge changed a shard"
+            self.merge()
+            assert self.check() == reference, "the merge after a killed one holds something else"
+            assert self.sums() == sums, "a merge changed a shard"
 
 
-SCENARIOS = {"one-rank": Test.one_rank, "launcher": Test.launcher, "merge": Test.merge_killed, "checkpoint": Test.checkpoint, "trace": Test.trace, "recover": Test.recover}
+SCENARIOS = {"one-rank": Test.one_rank, "merge": Test.merge_killed, "trace": Test.trace}
 
 
 def main():
@@ -251,7 +209,7 @@ def main():
     parser.add_argument("--moments", type=int, default=8)
     parser.add_argument("--seed", type=int, default=20261121)
     arguments = parser.parse_args()
-    test = Test(arguments.worker, f"{arguments.scenario} {arguments.seed}", flush=arguments.scenario == "checkpoint")
+    test = Test(arguments.worker, f"{arguments.scenario} {arguments.seed}")
     try:
         SCENARIOS[arguments.scenario](test, arguments.moments)
     except BaseException:
@@ -259,7 +217,7 @@ def main():
         for process in filter(None, [*test.ranks, test.head, test.collector]):
             process.process.kill()
         raise
-    shutil.rmtree(test.home)
+    shutil.rmtree(test.folder)
     print(f"{arguments.scenario}: {arguments.moments} moments, {test.oracle}; {test.whole} killed merges had ended")
 
 

@@ -1,5 +1,5 @@
 """Chunks of events in Python: a second opinion of docs/file-format.md, written from its description alone. Planes that are
-not compressed, both ways.
+not compressed; spans alone both ways.
 
 An event is a dict with begin_ns, end_ns, op_id, name_id, flags and, of what moved data, entry_ns, transfer_begin_ns,
 transfer_end_ns, sequence, bytes, communicator_id, peer; of work, bytes, correlation_id, work_detail_id. A sample of a
@@ -81,12 +81,11 @@ def encode_counter(samples):
     return pack(first, list(zip(*rows)))
 
 
-def decode(kind, count, data):
-    """The events of a chunk."""
-    names = RECORDS[kind]
-    widths, columns = data[:len(names)], []
-    last_end, = struct.unpack_from("<q", data, len(names))
-    at = len(names) + 8
+def decode(count, data):
+    """The events of a chunk that moved no data and are no work."""
+    widths, columns = data[:len(SPAN)], []
+    last_end, = struct.unpack_from("<q", data, len(SPAN))
+    at = len(SPAN) + 8
     sizes = struct.unpack_from(f"<{sum(widths)}H", data, at)
     assert set(sizes) <= {count}, "no plane is compressed"
     at += 2 * len(sizes)
@@ -95,22 +94,11 @@ def decode(kind, count, data):
         columns.append([sum(plane[i] << 8 * p for p, plane in enumerate(planes)) for i in range(count)])
         at += width * count
     assert at == len(data), "a chunk ends with its last plane"
-    last_op, last_sequence, last_correlation, events = -1, 0, 0, []
-    for row in zip(*columns):
-        begin = signed(last_end + unzigzag(row[0]))
-        e = dict(begin_ns=begin, end_ns=signed(begin + row[1]), op_id=signed(last_op + unzigzag(row[2])), name_id=row[3],
-                 flags=row[4])
-        if kind == 1:
-            e["entry_ns"] = signed(begin + unzigzag(row[5]))
-            e["transfer_begin_ns"] = signed(e["entry_ns"] + unzigzag(row[6]))
-            e["transfer_end_ns"] = signed(e["end_ns"] + unzigzag(row[7]))
-            e["sequence"] = last_sequence = signed(last_sequence + unzigzag(row[8]))
-            e["bytes"], e["communicator_id"], e["peer"] = signed(unzigzag(row[9])), row[10], row[11] - 1
-        if kind == 3:
-            last_correlation = last_correlation + unzigzag(row[6]) & 0xffffffff
-            e["bytes"], e["correlation_id"], e["work_detail_id"] = signed(unzigzag(row[5])), last_correlation, row[7]
-        last_end, last_op = e["end_ns"], e["op_id"]
-        events.append(e)
+    last_op, events = -1, []
+    for gap, duration, op_step, name, flags in zip(*columns):
+        begin = signed(last_end + unzigzag(gap))
+        last_end, last_op = signed(begin + duration), signed(last_op + unzigzag(op_step))
+        events.append(dict(begin_ns=begin, end_ns=last_end, op_id=last_op, name_id=name, flags=flags))
     return events
 
 

@@ -77,14 +77,18 @@ def lines_of(path):
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def open_fixture(path, library):
-    """A store with the rows of a file, ready for questions."""
+def open_store(lines, library):
+    """A store with the rows of a fixture, ready for questions."""
     db, events = open_schema(), []
-    for table, given in map(values_of, lines_of(path)):
+    for table, given in map(values_of, lines):
         events.append(given) if table == "event" else insert(db, table, given)
     insert_events(db, events)
     load_extension(db, library)
     return db
+
+
+def open_fixture(path, library):
+    return open_store(lines_of(path), library)
 
 
 def answer(db, sql):
@@ -94,40 +98,30 @@ def answer(db, sql):
     return ["|".join(row) for row in rows]
 
 
+def questions_of(lines):
+    """The rows of the fixture, and each question with the lines of its answer."""
+    parts = [("", [])]
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        if word in ("fixture", "query", "expect"):
+            parts.append((word, [rest] if rest else []))
+        else:
+            parts[-1][1].append(line)
+    (_, start), (_, fixture), *rest = parts
+    assert not start and [word for word, _ in rest] == ["query", "expect"] * (len(rest) // 2), parts
+    return fixture, [(" ".join(sql), expected) for (_, sql), (_, expected) in zip(rest[::2], rest[1::2])]
+
+
 def run(path, library):
     """The failures of one file, and how many questions it asked."""
-    db, part, sql, expected, failures, asked, events = open_schema(), "", "", [], [], 0, []
-
-    def check():
-        nonlocal asked
-        if not sql:
-            return
-        asked += 1
+    fixture, questions = questions_of(lines_of(path))
+    db, failures = open_store(fixture, library), []
+    for sql, expected in questions:
         found = answer(db, sql)
         if found != expected:
-            failures.append(f"{path.name}: {sql}\n  expected\n    " + "\n    ".join(expected) + "\n  found\n    " + "\n    ".join(found))
-
-    for line in lines_of(path):
-        if line == "fixture" or line == "expect":
-            part = line
-        elif line.startswith("query "):
-            check()
-            if part == "fixture":
-                insert_events(db, events)
-                load_extension(db, library)
-            part, sql, expected = "query", line[len("query "):], []
-        elif part == "fixture":
-            table, given = values_of(line)
-            if table == "event":
-                events.append(given)
-            else:
-                insert(db, table, given)
-        elif part == "query":
-            sql += " " + line
-        else:
-            expected.append(line)
-    check()
-    return failures, asked
+            failures.append("\n    ".join([f"{path.name}: {sql}\n  expected", *expected]) + "\n  found\n    " +
+                            "\n    ".join(found))
+    return failures, len(questions)
 
 
 def main(library):

@@ -20,12 +20,12 @@ using testing::small_request;
 
 // All that a store says of an event, in an order that does not depend on how keys were given.
 struct Told {
-  int rank, lane, slot;
-  std::int64_t post, begin, end, op;
-  std::string name, ranks;
-  std::uint32_t flags;
-  std::int64_t sequence, bytes;
-  int peer;
+  int rank = 0, lane = 0, slot = 0;
+  std::int64_t post = 0, begin = 0, end = 0, op = 0;
+  std::string name = {}, ranks = {};
+  std::uint32_t flags = 0;
+  std::int64_t sequence = 0, bytes = 0;
+  int peer = 0;
   auto operator<=>(const Told&) const = default;
 };
 
@@ -39,19 +39,10 @@ std::vector<Told> told_by(Database& db, RunId run, std::int64_t from_ns, std::in
     std::map<std::int64_t, CollectiveEvent> moves;
     for (const CollectiveEvent& e : reader.collectives(run, s.track_id, {from_ns, to_ns})) moves[e.span.op_id] = e;
     for (const SpanEvent& e : reader.spans(run, s.track_id, {from_ns, to_ns})) {
-      Told t{*s.rank,
-             *s.lane,
-             s.slot,
-             e.begin_ns - from_ns,
-             e.begin_ns - from_ns,
-             e.end_ns - from_ns,
-             e.op_id,
-             reader.name(e.name),
-             "",
-             e.flags,
-             0,
-             0,
-             0};
+      const std::int64_t begin = e.begin_ns - from_ns, end = e.end_ns - from_ns;
+      Told t{
+          .rank = *s.rank, .lane = *s.lane, .slot = s.slot, .post = begin, .begin = begin, .end = end, .op = e.op_id};
+      t.name = reader.name(e.name), t.flags = e.flags;
       if (const auto move = moves.find(e.op_id); move != moves.end()) {
         const CollectiveEvent& m = move->second;
         EXPECT_EQ(m.entry_ns, e.begin_ns);
@@ -73,35 +64,38 @@ void count_from_first(std::vector<Told>& told) {
   for (Told& t : told) t.post -= zero, t.begin -= zero, t.end -= zero;
 }
 
-// A ring holds what its lane makes while the writer is held up: 256 k records where a process is one rank.
-TEST(RunRecorder, RingsHaveRoom) {
-  const Request request = small_request(4);
-  const Plan plan = plan_of(request, "ring");
-  for (const int ranks : {1, 32}) {
-    const TemporaryFolder folder;
+// The shard, the page and the recorder of one process.
+struct Recording {
+  explicit Recording(int ranks) : num_ranks(ranks) {}
+  static ShardWriterOptions options() {
     ShardWriterOptions options;
     options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
-    ShardWriter shard(folder / "run.rank-0.db", options);
-    NowPageWriter page(folder / "run.rank-0.now", this_process(0, ranks, plan.lanes, {}));
-    RunRecorder recorder(shard, page, 0, ranks, plan.lanes);
-    recorder.prepare(RunId{1}, plan);
-    const std::size_t room = shard.ring({.rank = 0, .lane = 0}, 1).capacity();
+    return options;
+  }
+  const int num_ranks;
+  const TemporaryFolder folder;
+  const Request request = small_request(4);
+  ShardWriter shard{folder / "run.rank-0.db", options()};
+  NowPageWriter page{folder / "run.rank-0.now", this_process(0, num_ranks, 2, {})};
+  RunRecorder recorder{shard, page, 0, num_ranks, 2};
+};
+
+// A ring holds what its lane makes while the writer is held up: 256 k records where a process is one rank.
+TEST(RunRecorder, RingsHaveRoom) {
+  for (const int ranks : {1, 32}) {
+    Recording of(ranks);
+    of.recorder.prepare(RunId{1}, plan_of(of.request, "ring"));
+    const std::size_t room = of.shard.ring({.rank = 0, .lane = 0}, 1).capacity();
     EXPECT_GE(room, ranks == 1 ? std::size_t{256} << 10 : std::size_t{16} << 10);
     EXPECT_LE(room, std::size_t{256} << 10);
-    shard.finish();
+    of.shard.finish();
   }
 }
 
 TEST(RunRecorder, StoresWhatTimelinesSay) {
-  const TemporaryFolder folder;
-  const Request request = small_request(4);
+  Recording of(4);
+  auto& [num_ranks, folder, request, shard, page, recorder] = of;
   const Activations activations = generate_activations(request, 1);
-  ShardWriterOptions options;
-  options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
-  const std::string shard_path = folder / "run.rank-0.db";
-  ShardWriter shard(shard_path, options);
-  NowPageWriter page(folder / "run.rank-0.now", this_process(0, 4, 2, {}));
-  RunRecorder recorder(shard, page, 0, 4, 2);
   const std::vector<Plan> plans = {plan_of(request, "ring"), plan_of(request, "ulysses"), plan_of(request, "usp")};
   std::vector<ExecuteResult> results;
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -117,7 +111,7 @@ TEST(RunRecorder, StoresWhatTimelinesSay) {
   EXPECT_TRUE(recorder.incidents().empty());
 
   // The same timelines as events, one nanosecond between passes as the store has it.
-  Database db = Database::open_shard(shard_path);
+  Database db = Database::open_shard(folder / "run.rank-0.db");
   std::size_t events = 0;
   for (std::size_t i = 0; i < plans.size(); ++i)
     for (int repeat = 0; repeat < 3; ++repeat) {
@@ -151,14 +145,9 @@ TEST(RunRecorder, StoresWhatTimelinesSay) {
 }
 
 TEST(RunRecorder, KeepsTheFirstCauseOfAFault) {
-  const TemporaryFolder folder;
-  const Request request = small_request(4);
+  Recording of(4);
+  auto& [num_ranks, folder, request, shard, page, recorder] = of;
   const Plan plan = plan_of(request, "ring");
-  ShardWriterOptions options;
-  options.shard = {ShardKind::kRank, ShardClock::kRaw, 0, std::string(32, '0')};
-  ShardWriter shard(folder / "run.rank-0.db", options);
-  NowPageWriter page(folder / "run.rank-0.now", this_process(0, 4, 2, {}));
-  RunRecorder recorder(shard, page, 0, 4, 2);
   recorder.prepare(RunId{7}, plan);
   ExecuteOptions execution;
   execution.recorder = &recorder;

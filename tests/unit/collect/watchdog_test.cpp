@@ -126,18 +126,6 @@ TEST(Watchdog, ARankThatWaitsForACoreIsSlow) {
   EXPECT_EQ(dog.look(ranks.processes, 10 * kSecond).at(0).trouble, RankTrouble::kSlow);
 }
 
-// The one with the lowest post cannot wait for the others.
-TEST(Watchdog, PutsTheLowestPostFirstWhenAllWait) {
-  Ranks ranks(3);
-  ranks.wait(0, 7, 1);
-  ranks.wait(1, 6, 2);
-  ranks.wait(2, 5, 0);
-  const std::vector<RankFinding> found = after_ten_seconds(ranks, {0, 0, 0});
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].rank, 2);
-  EXPECT_EQ(found[2].rank, 0);
-}
-
 // A rank is told by the lane that holds it up, not by the one that waits beside it.
 TEST(Watchdog, LooksAtTheLaneThatHoldsTheRankUp) {
   Ranks ranks(1);
@@ -171,25 +159,13 @@ TEST(Watchdog, TellsStoppedAndGoneAtOnceAndBeforeTheirConsequences) {
   EXPECT_EQ(found[2].trouble, RankTrouble::kStopped);
   EXPECT_THAT(found[2].message, HasSubstr("kill -CONT 1001"));
   EXPECT_EQ(found[2].incident()->kind, IncidentKind::kStopped);
+  ranks.processes[3].page.complete = true;  // it ended by itself
+  EXPECT_EQ(Watchdog(5).look(ranks.processes, 0).size(), 2u);
+  ranks.processes[3].page.complete = false;
   found = dog.look(ranks.processes, 6 * kSecond);
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[3].rank, 0);
   EXPECT_THAT(found[3].message, HasSubstr("rank 3 is missing"));
-}
-
-// All are gone before anybody looked: the one that the others waited for went first.
-TEST(Watchdog, PutsTheOneThatTheOthersWaitedForFirstOfThoseThatAreGone) {
-  Ranks ranks(3);
-  ranks.wait(0, 5, 2);
-  ranks.compute(2, 6);
-  for (WatchedProcess& process : ranks.processes) process.facts.reset();
-  const std::vector<RankFinding> found = Watchdog(5).look(ranks.processes, 0);
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].rank, 2);
-  EXPECT_EQ(found[1].rank, 1) << "between ops";
-  EXPECT_EQ(found[2].rank, 0);
-  ranks.processes[2].page.complete = true;  // it ended by itself
-  EXPECT_EQ(Watchdog(5).look(ranks.processes, 0).size(), 2u);
 }
 
 TEST(Watchdog, ForgetsTheWaitWhenALaneGoesOn) {
@@ -205,46 +181,6 @@ TEST(Watchdog, ForgetsTheWaitWhenALaneGoesOn) {
   EXPECT_EQ(dog.look(ranks.processes, 13 * kSecond).size(), 1u);
   ranks.lane(0, 0) = LaneNow();  // between ops nothing can hang
   EXPECT_TRUE(dog.look(ranks.processes, 100 * kSecond).empty());
-}
-
-// Several causes at once: what is surely wrong comes before what only looks so, and consequences come last.
-TEST(Watchdog, PutsTheNearestCauseFirstOfSeveral) {
-  Ranks ranks(6);
-  ranks.wait(0, 9, 4);
-  ranks.compute(1, 3);  // slowly
-  ranks.compute(2, 7);  // hangs
-  ranks.wait(3, 2, 2);  // the lowest post of all, and yet a consequence
-  ranks.compute(4, 8);
-  ranks.wait(5, 6, 1);
-  EXPECT_EQ(ranks.processes.size(), 6u);
-  Watchdog dog(5);
-  EXPECT_TRUE(dog.look(ranks.processes, 0).empty());
-  ranks.use(1, 9 * kSecond);
-  ranks.facts(4).state = 'T';
-  const auto order = [&] {
-    std::vector<int> order;
-    for (const RankFinding& found : dog.look(ranks.processes, 10 * kSecond)) order.push_back(found.rank);
-    return order;
-  };
-  EXPECT_EQ(order(), (std::vector{4, 2, 1, 3, 5, 0}));
-  ranks.processes[3].facts.reset();  // gone, nobody knows how: still nearer than one that could go on
-  EXPECT_EQ(order(), (std::vector{3, 4, 2, 1, 5, 0}));
-  ranks.processes[0].facts.reset();
-  ranks.processes[0].signal = SIGKILL;
-  EXPECT_EQ(order(), (std::vector{0, 3, 4, 2, 1, 5}));
-}
-
-// Of several of one kind, the lowest post: others may wait for it, and it for none of them.
-TEST(Watchdog, PutsTheLowestPostFirstOfSeveralThatHang) {
-  Ranks ranks(3);
-  ranks.compute(0, 6);
-  ranks.compute(1, 4);
-  ranks.compute(2, 5);
-  const std::vector<RankFinding> found = after_ten_seconds(ranks, {0, 0, 0});
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].rank, 1);
-  EXPECT_EQ(found[1].rank, 2);
-  EXPECT_EQ(found[2].rank, 0);
 }
 
 // A real process: running, stopped, killed.
@@ -282,19 +218,6 @@ TEST(Watchdog, ReadsRealProcesses) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(trouble(), RankTrouble::kLost);
   ::close(ready[0]), ::close(ready[1]);
-}
-
-// A rank was killed, mpirun ended the others: one of them between two ops, two that waited for the first.
-TEST(Watchdog, OfSeveralThatAreGonePutsTheOneThatTheOthersWaitedForFirst) {
-  Ranks ranks(4);
-  ranks.wait(0, 5, 2);
-  ranks.compute(2, 6);
-  ranks.wait(3, 4, 2);
-  for (WatchedProcess& process : ranks.processes) process.facts.reset();
-  const std::vector<RankFinding> found = Watchdog(5).look(ranks.processes, 0);
-  ASSERT_EQ(found.size(), 4u);
-  EXPECT_EQ(found[0].rank, 2);
-  EXPECT_EQ(found[1].rank, 1);
 }
 
 }  // namespace

@@ -100,25 +100,6 @@ class HostilePlanFile : public ::testing::Test {
   const std::string path_ = folder_ / "out.db";
 };
 
-TEST_F(HostilePlanFile, IsRefusedOrCompared) {
-  const Request request = Request::attention(4, 4, 8, testing::sample_mask());
-  const Strategy& ring = *find_strategy("ring");
-  const EditablePlan editable(make_plan(ring, request, Parameters(ring.parameters())));
-  const std::string sound = testing::read_file(path_);
-  Rng rng(6);
-  for (int i = 0; i < 60; ++i) {
-    const std::optional<Plan> plan = mutant(request, editable, rng);
-    if (!plan) continue;
-    testing::write_file(path_, sound);
-    replace_plan(*plan);
-    try {
-      EXPECT_EQ(compare_store(StoreReader(path_)).size(), 1u);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt) << error.what();
-    }
-  }
-}
-
 TEST_F(HostilePlanFile, NamedHarmIsRefusedByComparison) {
   struct Harm {
     const char* what;

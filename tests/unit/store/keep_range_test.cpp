@@ -13,14 +13,6 @@ using testing::error_of;
 
 class KeepRange : public testing::TwoRanks {
  protected:
-  std::string whole() {
-    write_ranks();
-    write_streams();
-    std::vector<std::string> all = shards();
-    all.insert(all.end(), {stream_of(0), stream_of(1)});
-    testing::merge(folder_ / "out.db", all);
-    return folder_ / "out.db";
-  }
   std::string cut(const EventWindow& range) {
     MergeOptions options;
     options.range = range;
@@ -31,7 +23,7 @@ class KeepRange : public testing::TwoRanks {
 };
 
 TEST_F(KeepRange, HoldsTheEventsOfTheRangeAndTablesThatAgree) {
-  const StoreReader before(whole());
+  const StoreReader before(write_merged());
   const std::int64_t last_ns = before.events().spans(TrackId{1}).back().end_ns;
   for (const EventWindow range : {EventWindow{last_ns / 3, last_ns / 2}, EventWindow{-50, last_ns / 9},
                                   EventWindow{last_ns - 100, last_ns + 100}, EventWindow{}}) {
@@ -61,17 +53,6 @@ TEST_F(KeepRange, HoldsTheEventsOfTheRangeAndTablesThatAgree) {
     EXPECT_EQ(repeat.makespan_ns, before.repeats(run_).at(0).makespan_ns);
     const bool all = range.begin_ns < -1'000'000;
     EXPECT_EQ(repeat.has_timeline, all && before.repeats(run_).at(0).has_timeline);
-  }
-}
-
-TEST_F(KeepRange, RangesThatHoldNothingAreRefusedWithThatOfTheFile) {
-  whole();
-  for (const EventWindow range : {EventWindow{9, 3}, EventWindow{5, 5}, EventWindow{std::int64_t{1} << 60, kNeverEnded},
-                                  EventWindow{-(std::int64_t{1} << 60), -(std::int64_t{1} << 59)}}) {
-    const Error error = error_of([&] { cut(range); });
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    EXPECT_NE(error.hint().find("out.db\" are in "), std::string::npos) << error.hint();
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "part.db"));
   }
 }
 

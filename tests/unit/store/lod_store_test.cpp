@@ -19,94 +19,23 @@ namespace {
 using testing::brute_force;
 using testing::brute_force_strip;
 using testing::MergedFile;
+using testing::random_events;
+using testing::RandomEvents;
 using testing::RankShard;
 
-// A rank with three lanes: a dense one, a sparse one, and one whose events overlap; a device stream of it; and last the
-// operations of a communicator, which overlap too.
-std::string merged_file(const TemporaryFolder& folder, std::uint64_t seed) {
-  const RunId run = testing::write_head(folder / "a.head.db", {{0, {.raw_zero_ns = 100, .offset_ns = -5'000}}});
-  Rng rng(seed);
-  {
-    RankShard shard(folder / "a.rank-0.db", 0);
-    const testing::RandomEvents kinds[] = {
-        {.count = 3'000, .largest_bits = 9, .unfinished = false},
-        {.count = 90, .largest_bits = 17, .unfinished = true},
-        {.count = 400, .largest_bits = 14, .overlapping = true, .unfinished = false}};
-    for (int lane = 0; lane < 3; ++lane) {
-      const TrackId track{lane + 1};
-      shard.add_track({track, 0, lane, lane == 2 ? 64 : 0, lane == 2});
-      for (int name = 1; name < 9; ++name) shard.add_string(static_cast<NameId>(name), "name " + std::to_string(name));
-      shard.add_events(run, track, testing::random_events(rng, kinds[lane]), 700);
-    }
-    shard.add_track({.track_id = TrackId{4}, .rank = 0, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
-    shard.add_events(kNoRun, TrackId{4}, testing::random_events(rng, {.count = 900, .largest_bits = 11}), 200);
-    shard.add_track(
-        {.track_id = TrackId{5}, .rank = 0, .overlapping = true, .kind = TrackKind::kForeign, .name = "NCCL"});
-    shard.add_events(kNoRun, TrackId{5},
-                     testing::random_events(rng, {.count = 700, .largest_bits = 13, .overlapping = true}), 300);
-    shard.commit();
-  }
-  OutputFile out(folder / "out.db", false);
-  merge_shards(out, std::vector<std::string>{folder / "a.head.db", folder / "a.rank-0.db"}, {});
-  return folder / "out.db";
+// A device stream of a rank, and the operations of a communicator, which overlap.
+void add_collected(RankShard& shard, int rank, Rng& rng) {
+  shard.add_track({.track_id = TrackId{5}, .rank = rank, .kind = TrackKind::kDeviceStream, .name = "stream 7"});
+  shard.add_events(kNoRun, TrackId{5}, random_events(rng, {.count = 900, .largest_bits = 11}), 200);
+  const RandomEvents foreign{.count = 700, .largest_bits = 13, .overlapping = true};
+  shard.add_track(
+      {.track_id = TrackId{6}, .rank = rank, .overlapping = true, .kind = TrackKind::kForeign, .name = "NCCL"});
+  shard.add_events(kNoRun, TrackId{6}, random_events(rng, foreign), 300);
 }
 
-void expect_pyramid_is_brute_force(const LodReader& reader, const StoredPyramid& pyramid,
-                                   const std::vector<SpanEvent>& events, std::int64_t until_ns, Rng& rng) {
-  for (int shift = pyramid.base_shift; shift <= 45; ++shift)
-    for (int round = 0; round < 4; ++round) {
-      const std::int64_t first =
-          lod_bucket(events[static_cast<std::size_t>(rng.below(std::ssize(events)))].begin_ns, shift) - rng.below(30);
-      const std::int64_t end = first + rng.below(60);
-      ASSERT_EQ(reader.buckets(pyramid, shift, first, end), brute_force(events, shift, first, end, until_ns))
-          << "pyramid " << pyramid.pyramid_id << " shift " << shift;
-      ASSERT_EQ(reader.strip(pyramid, shift, first, end), brute_force_strip(events, shift, first, end, until_ns))
-          << "pyramid " << pyramid.pyramid_id << " shift " << shift;
-    }
-}
-
-TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
-  for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    const TemporaryFolder folder;
-    const std::string path = merged_file(folder, seed);
-    MergedFile file(path);
-    std::vector<SpanEvent> tracks[5], lanes;
-    for (int lane = 0; lane < 3; ++lane) {
-      tracks[lane] = file.events(0, lane);
-      lanes.insert(lanes.end(), tracks[lane].begin(), tracks[lane].end());
-    }
-    tracks[3] = file.events_of("s.name = 'stream 7'");
-    tracks[4] = file.events_of("s.name = 'NCCL'");
-    ASSERT_EQ(std::ssize(tracks[4]), 700);
-    const std::int64_t until_ns = std::stoll(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"));
-    const LodReader reader(file.db);
-    ASSERT_EQ(reader.pyramids().size(), 5u);  // none of the overlapping track of a lane
-    Rng rng(seed + 10);
-    for (const StoredPyramid& pyramid : reader.pyramids()) {
-      const std::int64_t track = pyramid.track ? static_cast<std::int64_t>(*pyramid.track) : 0;
-      expect_pyramid_is_brute_force(reader, pyramid, track == 0 ? lanes : tracks[track - 1], until_ns, rng);
-    }
-  }
-}
-
-TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
-  const TemporaryFolder folder;
-  MergedFile file(merged_file(folder, 4));
-  const LodReader reader(file.db);
-  for (const StoredPyramid& pyramid : reader.pyramids()) {
-    const std::string of_track = " WHERE pyramid_id = " + std::to_string(pyramid.pyramid_id);
-    Statement levels(file.db, "SELECT DISTINCT shift FROM lod_level" + of_track + " ORDER BY shift");
-    const int first = pyramid.base_shift + 2;
-    int wanted = first;
-    for (; levels.step(); wanted += 2) EXPECT_EQ(levels.count(0), wanted);
-    EXPECT_GT(wanted, first);
-    Statement strips(file.db, "SELECT DISTINCT shift FROM lod_strip" + of_track + " ORDER BY shift");
-    for (int shift = pyramid.base_shift; strips.step(); ++shift) EXPECT_EQ(strips.count(0), shift);
-  }
-}
-
-// Two ranks with spans and transfers on a lane each.
-std::string file_with_transfers(const TemporaryFolder& folder, std::uint64_t seed) {
+// Two ranks, each with a lane of spans and transfers, one of transfers alone, a sparse one, and one whose spans
+// overlap.
+std::string file_of_ranks(const TemporaryFolder& folder, std::uint64_t seed, bool has_collectors) {
   const RunId run = testing::write_head(
       folder / "a.head.db", {{0, {.raw_zero_ns = 0, .offset_ns = -70}}, {1, {.raw_zero_ns = 50, .offset_ns = 9}}});
   Rng rng(seed);
@@ -114,13 +43,16 @@ std::string file_with_transfers(const TemporaryFolder& folder, std::uint64_t see
   for (int rank = 0; rank < 2; ++rank) {
     shards.push_back(folder / ("a.rank-" + std::to_string(rank) + ".db"));
     RankShard shard(shards.back(), rank);
-    for (int lane = 0; lane < 2; ++lane) {
-      const TrackId track{lane + 1};
-      const testing::RandomEvents kind{.count = rank == 0 ? 400 : 3'000, .largest_bits = 11, .unfinished = lane == 1};
-      shard.add_track({track, rank, lane, 0, false});
-      if (lane == 0) shard.add_events(run, track, testing::random_events(rng, kind), 300);
-      shard.add_events(run, track, testing::random_transfers(rng, kind), 300);
-    }
+    for (int lane = 0; lane < 4; ++lane)
+      shard.add_track({TrackId{lane + 1}, rank, lane, lane == 3 ? 64 : 0, lane == 3});
+    for (int name = 1; name < 9; ++name) shard.add_string(static_cast<NameId>(name), "name " + std::to_string(name));
+    const RandomEvents dense{.count = rank == 0 ? 400 : 3'000, .largest_bits = 9, .unfinished = false};
+    shard.add_events(run, TrackId{1}, random_events(rng, dense), 300);
+    shard.add_events(run, TrackId{1}, testing::random_transfers(rng, dense), 300);
+    shard.add_events(run, TrackId{2}, testing::random_transfers(rng, {.count = 400, .largest_bits = 11}), 300);
+    shard.add_events(run, TrackId{3}, random_events(rng, {.count = 90, .largest_bits = 17}), 700);
+    shard.add_events(run, TrackId{4}, random_events(rng, {.count = 300, .largest_bits = 14, .overlapping = true}), 200);
+    if (has_collectors) add_collected(shard, rank, rng);
     shard.commit();
   }
   OutputFile out(folder / "out.db", false);
@@ -128,64 +60,103 @@ std::string file_with_transfers(const TemporaryFolder& folder, std::uint64_t see
   return folder / "out.db";
 }
 
-TEST(LodReader, WaitsOfTransfersAndStripsOfAllRanksEqualBruteForce) {
-  const TemporaryFolder folder;
-  const std::string path = file_with_transfers(folder, 8);
-  MergedFile file(path);
-  const std::int64_t until_ns = std::stoll(file.text("SELECT value FROM meta WHERE key = 'recorded_until_ns'"));
-  const StoreReader store(path);
-  const LodReader& reader = store.lod();
-  std::vector<std::vector<SpanEvent>> spans(2);
-  std::vector<std::vector<CollectiveEvent>> transfers(2);
-  for (const Track& track : store.events().tracks()) {
-    const auto rank = static_cast<std::size_t>(*track.rank);
-    for (const SpanEvent& span : store.events().spans(track.track_id)) spans[rank].push_back(span);
-    for (const RunId run : {RunId{1}})
-      for (const CollectiveEvent& transfer : store.events().collectives(run, track.track_id))
-        transfers[rank].push_back(transfer);
+// All events of some tracks, and what a pyramid of them has to answer.
+struct Wanted {
+  std::vector<SpanEvent> spans;
+  std::vector<CollectiveEvent> transfers;
+
+  void add(const EventReader& events, TrackId track) {
+    for (const SpanEvent& span : events.spans(track)) spans.push_back(span);
+    for (const CollectiveEvent& transfer : events.collectives(RunId{1}, track)) transfers.push_back(transfer);
   }
-  ASSERT_EQ(spans[1].size(), 9'000u);
-  ASSERT_EQ(transfers[1].size(), 6'000u);
-  const auto wanted = [&](std::size_t rank, int shift, std::int64_t first, std::int64_t end) {
-    std::vector<LodBucket> buckets = brute_force(spans[rank], shift, first, end, until_ns);
-    testing::count_waits(buckets, transfers[rank], shift, first, until_ns);
-    return buckets;
-  };
-  std::map<std::size_t, int> base_shift;
-  for (const StoredPyramid& pyramid : reader.pyramids()) {
-    if (pyramid.track) continue;
-    const auto rank = static_cast<std::size_t>(*pyramid.rank);
-    base_shift[rank] = pyramid.base_shift;
-    for (int shift = pyramid.base_shift; shift < pyramid.base_shift + 12; ++shift)
-      ASSERT_EQ(reader.buckets(pyramid, shift, -3, 40), wanted(rank, shift, -3, 40)) << "shift " << shift;
+  std::vector<LodBucket> buckets(int shift, std::int64_t first, std::int64_t end, std::int64_t until_ns) const {
+    std::vector<LodBucket> found = brute_force(spans, shift, first, end, until_ns);
+    testing::count_waits(found, transfers, shift, first, until_ns);
+    return found;
   }
-  ASSERT_EQ(base_shift.size(), 2u);
-  for (int shift = 0; shift < 24; ++shift) {
-    const std::vector<RowStrip> strips = reader.row_strips(shift, -7, 50);
-    ASSERT_EQ(strips.size(), 2u);
-    for (std::size_t rank = 0; rank < 2; ++rank) {
-      EXPECT_EQ(strips[rank].rank, static_cast<int>(rank));
-      const int known = std::max(shift, base_shift[rank]);  // a finer bucket is like the one of the base that covers it
-      for (std::int64_t k = -7; k < 50; ++k) {
-        const std::int64_t at = k >> (known - shift);
-        ASSERT_EQ(strips[rank].strip[static_cast<std::size_t>(k + 7)],
-                  brute_force_strip(wanted(rank, known, at, at + 1), known).at(0))
-            << "shift " << shift << " bucket " << k;
+};
+
+TEST(LodReader, EveryAnswerFromAFileEqualsBruteForce) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    const TemporaryFolder folder;
+    const std::string path = file_of_ranks(folder, seed, true);
+    const StoreReader store(path);
+    const std::int64_t until_ns =
+        MergedFile(path).number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'recorded_until_ns'");
+    std::map<TrackId, Wanted> tracks;
+    std::map<int, Wanted> ranks;  // their lanes
+    for (const Track& track : store.events().tracks()) {
+      tracks[track.track_id].add(store.events(), track.track_id);
+      if (track.lane) ranks[*track.rank].add(store.events(), track.track_id);
+    }
+    ASSERT_EQ(ranks[1].spans.size(), 3'000u + 3'000 + 400 + 90 + 300);
+    ASSERT_EQ(ranks[1].transfers.size(), 3'400u);
+    Rng rng(seed + 10);
+    std::map<int, int> base_shift;
+    ASSERT_EQ(store.lod().pyramids().size(), 2u * (3 + 1 + 1 + 1)) << "none of the overlapping track of a lane";
+    for (const StoredPyramid& pyramid : store.lod().pyramids()) {
+      const Wanted& wanted = pyramid.track ? tracks[*pyramid.track] : ranks[*pyramid.rank];
+      if (!pyramid.track) base_shift[*pyramid.rank] = pyramid.base_shift;
+      for (int shift = pyramid.base_shift; shift <= 45; ++shift)
+        for (int round = 0; round < 2; ++round) {
+          const SpanEvent& near = wanted.spans[static_cast<std::size_t>(rng.below(std::ssize(wanted.spans)))];
+          const std::int64_t first = lod_bucket(near.begin_ns, shift) - rng.below(30), end = first + rng.below(60);
+          const std::vector<LodBucket> buckets = wanted.buckets(shift, first, end, until_ns);
+          ASSERT_EQ(store.lod().buckets(pyramid, shift, first, end), buckets)
+              << "pyramid " << pyramid.pyramid_id << " shift " << shift;
+          ASSERT_EQ(store.lod().strip(pyramid, shift, first, end), brute_force_strip(buckets, shift))
+              << "pyramid " << pyramid.pyramid_id << " shift " << shift;
+        }
+    }
+    for (int shift = 0; shift < 24; ++shift) {
+      std::vector<RowStrip> strips = store.lod().row_strips(shift, -7, 50);
+      std::erase_if(strips, [](const RowStrip& row) { return row.track.has_value(); });
+      ASSERT_EQ(strips.size(), 2u);
+      for (int rank = 0; rank < 2; ++rank) {
+        const RowStrip& row = strips[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(row.rank, rank);
+        const int known =
+            std::max(shift, base_shift[rank]);  // a finer bucket is like the one of the base that covers it
+        for (std::int64_t k = -7; k < 50; ++k) {
+          const std::int64_t at = k >> (known - shift);
+          ASSERT_EQ(row.strip[static_cast<std::size_t>(k + 7)],
+                    brute_force_strip(ranks[rank].buckets(known, at, at + 1, until_ns), known).at(0))
+              << "shift " << shift << " bucket " << k;
+        }
       }
     }
   }
 }
 
+TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
+  const TemporaryFolder folder;
+  MergedFile file(file_of_ranks(folder, 4, false));
+  int num_levels = 0;
+  for (const StoredPyramid& pyramid : LodReader(file.db).pyramids()) {
+    const std::string of_track = " WHERE pyramid_id = " + std::to_string(pyramid.pyramid_id);
+    Statement levels(file.db, "SELECT DISTINCT shift FROM lod_level" + of_track + " ORDER BY shift");
+    const int first = pyramid.base_shift + 2;
+    for (int wanted = first; levels.step(); wanted += 2, ++num_levels) EXPECT_EQ(levels.count(0), wanted);
+    Statement strips(file.db, "SELECT DISTINCT shift FROM lod_strip" + of_track + " ORDER BY shift");
+    for (int shift = pyramid.base_shift; strips.step(); ++shift) EXPECT_EQ(strips.count(0), shift);
+  }
+  EXPECT_GT(num_levels, 20);
+}
+
 TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
   const TemporaryFolder folder;
-  const StoreReader store(file_with_transfers(folder, 9));
+  const StoreReader store(file_of_ranks(folder, 9, false));
   std::vector<RowEvent> all;
   std::int64_t first_ns = kNeverEnded, last_ns = 0;
   for (const Track& track : store.events().tracks()) {
     const std::vector<CollectiveEvent> transfers = store.events().collectives(RunId{1}, track.track_id);
     for (const SpanEvent& span : store.events().spans(track.track_id)) {
-      RowEvent event{
-          .span = span, .run = RunId{1}, .rank = *track.rank, .lane = *track.lane, .kind = RecordKind::kSpan};
+      RowEvent event{.span = span,
+                     .run = RunId{1},
+                     .rank = *track.rank,
+                     .lane = *track.lane,
+                     .slot = track.slot,
+                     .kind = RecordKind::kSpan};
       for (const CollectiveEvent& t : transfers) {
         if (t.span != span) continue;
         event.wait_begin_ns = lod_event(t).wait_begin_ns;
@@ -228,7 +199,7 @@ TEST(EventReader, EventsOfRanksInAWindowAreThoseOfTheirTracks) {
 TEST(LodCodec, BlocksComeBackAndDamageIsAnError) {
   Rng rng(6);
   for (int round = 0; round < 40; ++round) {
-    const auto events = testing::random_events(rng, {.count = 300, .largest_bits = 20, .overlapping = round % 2 == 0});
+    const auto events = random_events(rng, {.count = 300, .largest_bits = 20, .overlapping = round % 2 == 0});
     LodLevel level = make_lod_level(14, events.front().begin_ns, events.front().begin_ns + 3'000'000);
     add_events(level, events, testing::last_moment(events));
     std::vector<std::uint8_t> data = encode_level_block(14, level.first_bucket, level.buckets);

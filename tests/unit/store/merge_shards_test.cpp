@@ -64,26 +64,11 @@ TEST_F(TwoRanks, EventsAreThoseOfTheShardsOnTheRunClock) {
 TEST_F(TwoRanks, TablesOfTheHeadArriveWhole) {
   write_ranks();
   merge(folder_ / "out.db", shards(), {.tool_version = "merger"});
-  Database head = Database::open_shard(folder_ / "a.head.db");
   MergedFile file(folder_ / "out.db");
+  MergedFile head(Database::open_shard(folder_ / "a.head.db"));
   for (const MergedTable& table : merged_tables()) {
     if (table.rule != MergeRule::kHead || table.name == "repeat") continue;
-    const auto rows_of = [&](Database& db) {
-      std::vector<std::string> rows;
-      Statement row(db, "SELECT * FROM main." + std::string(table.name));
-      while (row.step()) {
-        std::string text;
-        for (int i = 0; i < row.num_columns(); ++i)
-          text += std::string(reinterpret_cast<const char*>(sqlite3_column_text(row.handle(), i)) == nullptr
-                                  ? "NULL"
-                                  : std::string(static_cast<const char*>(sqlite3_column_blob(row.handle(), i)),
-                                                static_cast<std::size_t>(sqlite3_column_bytes(row.handle(), i)))) +
-                  "|";
-        rows.push_back(text);
-      }
-      return rows;
-    };
-    EXPECT_EQ(rows_of(file.db), rows_of(head)) << table.name;
+    EXPECT_EQ(file.rows(std::string(table.name)), head.rows(std::string(table.name))) << table.name;
   }
   EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'tool_version'"), "merger");
   EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'shard'"), "no row");
@@ -92,15 +77,9 @@ TEST_F(TwoRanks, TablesOfTheHeadArriveWhole) {
       std::min(run_clock(fits_[0], events_[0].front().begin_ns), run_clock(fits_[1], events_[1].front().begin_ns));
   EXPECT_LE(std::abs(file.number("SELECT begin_ns FROM repeat") - begin_ns), 1);
   EXPECT_EQ(file.number("SELECT makespan_ns FROM repeat"), 900);
+  const std::int64_t end_ns = run_clock(fits_[1], events_[1].back().end_ns);
+  EXPECT_LE(std::abs(file.number("SELECT end_ns FROM rank_repeat WHERE rank = 1") - end_ns), 1);
   EXPECT_EQ(file.number("SELECT bound_ns FROM clock_fit WHERE rank = 1"), 900);
-}
-
-TEST_F(TwoRanks, AFinishedFileIsAloneAndOpens) {
-  write_ranks();
-  merge(folder_ / "out.db", shards());
-  const StoreReader reader(folder_ / "out.db");
-  EXPECT_EQ(reader.strategies().size(), 1u);
-  for (const std::string& name : folder_.names()) EXPECT_FALSE(name.starts_with("out.db") && name != "out.db") << name;
 }
 
 TEST_F(TwoRanks, TheNowPageSaysWhatWasRunningAndWhatIsLost) {
@@ -171,15 +150,10 @@ TEST_F(TwoRanks, CollectivesKeepTheirFieldsAndCommunicators) {
 
 // Details have other numbers in each shard, and each once in the file.
 TEST_F(TwoRanks, WorkKeepsItsFieldsAndDetails) {
-  write_ranks();
-  write_streams();
-  std::vector<std::string> all = shards();
-  all.insert(all.end(), {stream_of(0), stream_of(1)});
-  const MergeReport report = merge(folder_ / "out.db", all);
-  EXPECT_EQ(report.events, 15'000 + 4'000);
+  const StoreReader reader(write_merged());
   MergedFile file(folder_ / "out.db");
+  EXPECT_EQ(file.number("SELECT sum(count) FROM chunk"), 15'000 + 4'000);
   EXPECT_EQ(file.number("SELECT count(*) FROM work_detail"), 2);
-  const StoreReader reader(folder_ / "out.db");
   for (int rank = 0; rank < 2; ++rank) {
     const auto merged = file.events_of<WorkEvent>("s.kind = 1 AND s.rank = " + std::to_string(rank));
     ASSERT_EQ(merged.size(), work_[rank].size());
@@ -206,34 +180,6 @@ TEST_F(TwoRanks, WorkKeepsItsFieldsAndDetails) {
   EXPECT_EQ(sums, (std::multiset<std::int64_t>{2'000, 2'000, 5'000, 5'000, 10'000, 10'000}));
 }
 
-// Spans and collectives that take turns on one track lie in chunks that overlap in time. None is moved for that, and
-// they fill chunks.
-TEST_F(TwoRanks, KindsThatTakeTurnsKeepTheirTimes) {
-  constexpr int kEvents = 6'000;
-  {
-    StoreWriter shard = StoreWriter::shard(shard_of(0), testing::rank_shard(0));
-    const TrackId track = shard.events().track(0, 0, 0);
-    for (int i = 0; i < kEvents; ++i) {
-      const SpanEvent span = {.begin_ns = kRawZero + 10 * i, .end_ns = kRawZero + 10 * i + 7, .op_id = i};
-      const CollectiveEvent collective = {.span = span};
-      if (i % 2 == 0)
-        shard.events().append(run_, track, std::span(&span, 1));
-      else
-        shard.events().append(run_, track, std::span(&collective, 1));
-      if (i % 1'000 == 999) shard.checkpoint();
-    }
-    shard.finish();
-  }
-  merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0)});
-  const StoreReader reader(folder_ / "out.db");
-  const std::vector<SpanEvent> spans = reader.events().spans(reader.events().tracks()[0].track_id);
-  ASSERT_EQ(spans.size(), std::size_t{kEvents});
-  for (int i = 0; i < kEvents; ++i)
-    ASSERT_EQ(spans[static_cast<std::size_t>(i)],
-              (SpanEvent{.begin_ns = 10 * i, .end_ns = 10 * i + 7, .op_id = i, .name = 0, .flags = 0}));
-  EXPECT_EQ(reader.query("SELECT count(*) FROM chunk").rows[0][0], "2");
-}
-
 TEST(MergeUnfinished, AnEventThatNeverEndedMovesNoneBehindIt) {
   const TemporaryFolder folder;
   const RunId run = testing::write_head(folder / "a.head.db", {{0, {}}});
@@ -258,31 +204,16 @@ TEST(MergeUnfinished, AnEventThatNeverEndedMovesNoneBehindIt) {
 TEST_F(TwoRanks, TracksThatNameARankAreOnTheClockOfTheirShard) {
   write_ranks();
   const ClockFit own{.raw_zero_ns = 3'600'000'000'000, .offset_ns = 700};
-  const std::vector<SpanEvent> spans = {{.begin_ns = own.raw_zero_ns + 100, .end_ns = own.raw_zero_ns + 160}};
-  const std::vector<CounterSample> samples = {{own.raw_zero_ns + 40, 2.5}};
+  const SpanEvent span = {.begin_ns = own.raw_zero_ns + 100, .end_ns = own.raw_zero_ns + 160};
   for (const bool gives_clock : {true, false}) {
-    const std::string trace = folder_ / (gives_clock ? "a.rank-fitted.db" : "a.rank-plain.db");
-    {
-      RankShard shard(trace, -1);
-      if (gives_clock) shard.writer().add_rank_clock({kNoRank, own});
-      shard.add_track({.track_id = TrackId{1}, .rank = 1, .kind = TrackKind::kDeviceStream, .name = "copies"});
-      shard.add_track({.track_id = TrackId{2}, .rank = 1, .kind = TrackKind::kCounter, .name = "power_w"});
-      shard.add_events(kNoRun, TrackId{1}, spans, 10);
-      shard.add_events(kNoRun, TrackId{2}, samples, 10);
-      shard.commit();
-    }
+    write_trace({{.rank = 1, .kind = TrackKind::kDeviceStream, .name = "copies"}}, span, gives_clock ? &own : nullptr);
     const std::string out = folder_ / (gives_clock ? "fitted.db" : "plain.db");
-    std::vector<std::string> all = shards();
-    all.push_back(trace);
-    merge(out, all);
+    merge(out, shards_and({trace_}));
+    std::filesystem::remove(trace_);
     MergedFile file(out);
-    const auto expected = [&](std::int64_t raw_ns) {
-      return run_clock(gives_clock ? own : fits_[1], own.raw_zero_ns + raw_ns);
-    };
     const std::vector<SpanEvent> merged = file.events_of("s.kind = 1 AND s.rank = 1");
     ASSERT_EQ(merged.size(), 1u);
-    EXPECT_LE(std::abs(merged[0].begin_ns - expected(100)), 1) << gives_clock;
-    EXPECT_LE(std::abs(file.number("SELECT begin_min_ns FROM chunk WHERE record_kind = 2") - expected(40)), 1);
+    EXPECT_LE(std::abs(merged[0].begin_ns - run_clock(gives_clock ? own : fits_[1], span.begin_ns)), 1) << gives_clock;
     EXPECT_LE(std::abs(file.events(1, 0).front().begin_ns - run_clock(fits_[1], events_[1].front().begin_ns)), 1);
   }
 }
@@ -290,14 +221,9 @@ TEST_F(TwoRanks, TracksThatNameARankAreOnTheClockOfTheirShard) {
 // Ranks that no head has a clock of begin at their own first event, whatever a collector's clock says.
 TEST_F(TwoRanks, TheClockOfACollectorIsNotThatOfARank) {
   write_ranks();
-  {
-    RankShard shard(folder_ / "a.rank-trace.db", -1);
-    shard.writer().add_rank_clock({kNoRank, {.raw_zero_ns = 5}});
-    shard.add_track({.track_id = TrackId{1}, .rank = 1, .kind = TrackKind::kDeviceStream, .name = "copies"});
-    shard.add_events(kNoRun, TrackId{1}, std::vector<SpanEvent>{{.begin_ns = 5, .end_ns = 9}}, 10);
-    shard.commit();
-  }
-  merge(folder_ / "out.db", {shard_of(0), shard_of(1), folder_ / "a.rank-trace.db"}, {.tolerant = true});
+  const ClockFit clock{.raw_zero_ns = 5};
+  write_trace({{.rank = 1, .kind = TrackKind::kDeviceStream, .name = "copies"}}, {.begin_ns = 5, .end_ns = 9}, &clock);
+  merge(folder_ / "out.db", {shard_of(0), shard_of(1), trace_}, {.tolerant = true});
   MergedFile file(folder_ / "out.db");
   const std::int64_t zero_ns = std::min(events_[0].front().begin_ns, events_[1].front().begin_ns);
   EXPECT_EQ(file.events(1, 0).front().begin_ns, events_[1].front().begin_ns - zero_ns);
@@ -307,22 +233,14 @@ TEST_F(TwoRanks, TheClockOfACollectorIsNotThatOfARank) {
 // The now page counts the events of lanes alone. Tracks of a rank are in order of their kinds.
 TEST_F(TwoRanks, StreamsOfARankComeBehindItsLanesAndAreNotCountedWithThem) {
   write_ranks();
-  {
-    RankShard shard(folder_ / "a.rank-trace.db", -1);
-    shard.add_track({.track_id = TrackId{1}, .rank = 0, .kind = TrackKind::kHostThread, .name = "loader"});
-    shard.add_track({.track_id = TrackId{2}, .rank = 0, .kind = TrackKind::kDeviceStream, .name = "copies"});
-    for (const std::int64_t track : {1, 2})
-      shard.add_events(kNoRun, TrackId{track}, std::vector<SpanEvent>{{.begin_ns = kRawZero, .end_ns = kRawZero}}, 10);
-    shard.commit();
-  }
+  write_trace({{.rank = 0, .kind = TrackKind::kHostThread, .name = "loader"},
+               {.rank = 0, .kind = TrackKind::kDeviceStream, .name = "copies"}},
+              {.begin_ns = kRawZero, .end_ns = kRawZero});
   {
     NowPageWriter page(folder_ / "a.rank-0.now", this_process(0, 1, 1, {}));
     page.line(0, 0).publish({.state = LaneState::kIdle, .sent = 10'007});
   }
-  std::vector<std::string> all = shards();
-  all.push_back(folder_ / "a.rank-trace.db");
-  const MergeReport report = merge(folder_ / "out.db", all);
-  EXPECT_EQ(report.lost, 7);
+  EXPECT_EQ(merge(folder_ / "out.db", shards_and({trace_})).lost, 7);
   MergedFile file(folder_ / "out.db");
   EXPECT_EQ(file.text("SELECT group_concat(kind, ' ') FROM (SELECT kind FROM track WHERE rank = 0 ORDER BY track_id)"),
             "0 1 2");
@@ -390,64 +308,54 @@ TEST_F(TwoRanks, WithoutAHeadEventsAreKept) {
   const MergeReport report = merge(folder_ / "out.db", ranks, {.tolerant = true});
   EXPECT_EQ(report.events, 15'000);
   EXPECT_THAT(report.notes, Contains(HasSubstr("1 runs have events and no row")));
-  // Nothing says how the clocks fit; they are of one host, so one zero fits both.
-  MergedFile file(folder_ / "out.db");
-  const std::int64_t zero = std::min(events_[0].front().begin_ns, events_[1].front().begin_ns);
-  EXPECT_EQ(file.events(1, 0).front().begin_ns, events_[1].front().begin_ns - zero);
   // SQL reads them too, though nothing says what was run.
   const StoreReader reader(folder_ / "out.db");
-  EXPECT_EQ(reader.query("SELECT count(*) FROM event").rows[0][0], "15000");
   EXPECT_EQ(reader.query("SELECT count(*) FROM event WHERE run_id IS NULL").rows[0][0], "15000");
   EXPECT_EQ(reader.query("SELECT (SELECT count(*) FROM run) + (SELECT count(*) FROM strategy)").rows[0][0], "0");
 }
 
-TEST_F(TwoRanks, WhatNamesNeededIsKnownOfAKilledProcessToo) {
+TEST_F(TwoRanks, BadNamesAreRepairedAndCountedThoughTheirProcessIsKilled) {
   write_ranks();
   RankShard killed(shard_of(2), 2);  // committed, and never finished
-  for (const char* name : {"at\xfftend", "n\xfeorm"}) killed.writer().events().name(name);
+  EventWriter& events = killed.writer().events();
+  EXPECT_NE(events.name("at\xfftend"), 0u);
+  EXPECT_EQ(events.name("at\xfftend"), events.name("at\xef\xbf\xbdtend"));
   killed.writer().checkpoint();
-  killed.writer().events().name(std::string(100'000, 'x'));
+  events.name(std::string(100'000, 'x'));
   killed.writer().checkpoint();
   merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0), shard_of(1), shard_of(2)}, {.tolerant = true});
   MergedFile file(folder_ / "out.db");
   EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'strings_repaired'"), "2");
   EXPECT_EQ(file.text("SELECT value FROM meta WHERE key = 'strings_cut'"), "1");
+  EXPECT_EQ(file.number("SELECT max(length(value)) FROM string"), 65'536);
 }
 
 TEST_F(TwoRanks, ShardsOfTwoRunsOrTwiceTheSameAreRefused) {
   write_ranks();
-  EXPECT_EQ(error_of([&] {
-              merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0), shard_of(0)});
-            }).code(),
-            ErrorCode::kStoreForeign);
+  const auto refusal = [&](const std::vector<std::string>& given, bool tolerant) {
+    return error_of([&] { merge(folder_ / "out.db", given, {.tolerant = tolerant}); }).code();
+  };
+  EXPECT_EQ(refusal({folder_ / "a.head.db", shard_of(0), shard_of(0)}, false), ErrorCode::kStoreForeign);
   testing::tamper(shard_of(1), "UPDATE meta SET value = 'ffff' WHERE key = 'collection'");
-  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards()); }).code(), ErrorCode::kStoreForeign);
-  EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards(), {.tolerant = true}); }).code(),
-            ErrorCode::kStoreForeign);
+  for (const bool tolerant : {false, true}) EXPECT_EQ(refusal(shards(), tolerant), ErrorCode::kStoreForeign);
 }
 
 // A device stream without a rank could be any other of that name: only the shard says that it is the same.
 TEST_F(TwoRanks, AShardThatIsGivenTwiceIsReadOnce) {
   write_ranks();
-  const std::string foreign = folder_ / "a.rank-trace.db";
-  {
-    RankShard shard(foreign, -1);
-    shard.add_track({.track_id = TrackId{1}, .kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "gpu 0"});
-    shard.add_events(kNoRun, TrackId{1}, std::vector<SpanEvent>{{.begin_ns = kRawZero, .end_ns = kRawZero + 5}}, 1);
-    shard.commit();
-  }
-  std::vector<std::string> once = shards(), twice = shards();
-  once.push_back(foreign);
-  std::filesystem::create_symlink(foreign, folder_ / "link.db");
-  for (const std::string& path : {foreign, shard_of(0), folder_ / "a.head.db"}) {
+  write_trace({{.kind = TrackKind::kDeviceStream, .name = "stream 7", .device = "gpu 0"}},
+              {.begin_ns = kRawZero, .end_ns = kRawZero + 5});
+  const std::vector<std::string> once = shards_and({trace_});
+  std::vector<std::string> twice = once;
+  std::filesystem::create_symlink(trace_, folder_ / "link.db");
+  for (const std::string& path : {trace_, shard_of(0), folder_ / "a.head.db"}) {
     std::filesystem::copy_file(path, path + ".copy");
     twice.push_back(path + ".copy");
     EXPECT_EQ(error_of([&] {
-                merge(folder_ / "out.db", {folder_ / "a.head.db", shard_of(0), foreign, path + ".copy"});
+                merge(folder_ / "out.db", shards_and({trace_, path + ".copy"}));
               }).code(),
               ErrorCode::kStoreForeign);
   }
-  twice.push_back(foreign);
   twice.push_back(folder_ / "link.db");
   const MergeReport wanted = merge(folder_ / "once.db", once, {.tolerant = true});
   EXPECT_EQ(wanted.events, 15'001);
@@ -473,26 +381,6 @@ TEST_F(TwoRanks, AnInterruptedMergeLeavesNothingAndCanBeginAgain) {
   EXPECT_EQ(error_of([&] { merge(folder_ / "out.db", shards(), options); }).code(), ErrorCode::kInterrupted);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.db"));
   EXPECT_EQ(merge(folder_ / "out.db", shards()).events, 15'000);
-}
-
-TEST_F(TwoRanks, MergingBeginsAgainOverWhatACrashLeft) {
-  write_ranks();
-  merge(folder_ / "first.db", shards());
-  OutputFile out(folder_ / "out.db", false);
-  std::filesystem::copy_file(folder_ / "first.db", folder_ / "out.db.tmp",
-                             std::filesystem::copy_options::overwrite_existing);
-  merge_shards(out, shards(), {});
-  MergedFile first(folder_ / "first.db"), second(folder_ / "out.db");
-  for (int rank = 0; rank < 2; ++rank) EXPECT_EQ(second.events(rank, 0), first.events(rank, 0));
-  EXPECT_EQ(second.number("SELECT count(*) FROM track"), 2);
-}
-
-TEST_F(TwoRanks, ShardsAreOnlyRead) {
-  write_ranks();
-  const std::string before = testing::read_file(shard_of(0)), log = testing::read_file(shard_of(0) + "-wal");
-  merge(folder_ / "out.db", shards());
-  EXPECT_EQ(testing::read_file(shard_of(0)), before);
-  EXPECT_EQ(testing::read_file(shard_of(0) + "-wal"), log);
 }
 
 }  // namespace

@@ -43,13 +43,10 @@ DurationStatistics brute_force(std::vector<std::int64_t> ns) {
 
 void expect_equal(const DurationStatistics& found, const std::vector<std::int64_t>& ns) {
   const DurationStatistics wanted = brute_force(ns);
-  EXPECT_EQ(found.count, wanted.count);
-  EXPECT_EQ(found.total_ns, wanted.total_ns);
-  EXPECT_EQ(found.min_ns, wanted.min_ns);
-  EXPECT_EQ(found.median_ns, wanted.median_ns);
-  EXPECT_EQ(found.p90_ns, wanted.p90_ns);
-  EXPECT_EQ(found.p99_ns, wanted.p99_ns);
-  EXPECT_EQ(found.max_ns, wanted.max_ns);
+  const auto exact = [](const DurationStatistics& s) {
+    return std::tie(s.count, s.total_ns, s.min_ns, s.median_ns, s.p90_ns, s.p99_ns, s.max_ns);
+  };
+  EXPECT_EQ(exact(found), exact(wanted));
   EXPECT_NEAR(found.mean_ns, wanted.mean_ns, 1e-9 * (1 + wanted.mean_ns));
   EXPECT_NEAR(found.deviation_ns, wanted.deviation_ns, 1e-6 * (1 + wanted.mean_ns));
   std::int64_t counted = 0;

@@ -38,33 +38,14 @@ TEST_F(Page, HoldsWhatWasWritten) {
   make();
   const NowPage page = read_now_page(path_);
   ASSERT_EQ(page.lines.size(), 6u);
-  EXPECT_EQ(page.lines[1].now, sample_);
-  for (std::size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(page.lines[i].rank, 4 + static_cast<int>(i) / 3);
-    EXPECT_EQ(page.lines[i].lane, static_cast<int>(i) % 3);
-    EXPECT_TRUE(page.lines[i].whole);
-    if (i != 1) {
-      EXPECT_EQ(page.lines[i].now, LaneNow());
-    }
+  for (int i = 0; i < 6; ++i) {
+    const NowPage::Line& line = page.lines[static_cast<std::size_t>(i)];
+    EXPECT_EQ(std::tuple(line.rank, line.lane, line.whole), std::tuple(4 + i / 3, i % 3, true));
+    EXPECT_EQ(line.now, i == 1 ? sample_ : LaneNow());
   }
   EXPECT_EQ(page.owner.pid, ::getpid());
   EXPECT_EQ(collection_text(page.owner.collection), "01020300000000000000000000000000");
   EXPECT_TRUE(owner_alive(page.owner));
-}
-
-TEST_F(Page, SurvivesAKill) {
-  const int child = ::fork();
-  if (child == 0) {
-    make();
-    ::raise(SIGKILL);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  const NowPage page = read_now_page(path_);
-  EXPECT_EQ(page.lines[1].now, sample_);
-  EXPECT_EQ(page.owner.pid, child);
-  EXPECT_FALSE(owner_alive(page.owner));
 }
 
 TEST_F(Page, AnOwnerOfAnotherBootOrOfAReusedNumberIsGone) {
@@ -117,37 +98,32 @@ TEST_F(Page, ALineThatNeverComesToRestIsNotWhole) {
   EXPECT_EQ(read_now_page(path_).lines[1].now, sample_);
 }
 
+// Of the sizes, numbers that would overflow a size or a rank.
 TEST_F(Page, RefusesWhatIsNoPage) {
-  EXPECT_EQ(error_of([&] { read_now_page(folder_ / "absent.now"); }).code(), ErrorCode::kStoreOpen);
-  EXPECT_EQ(error_of([&] { read_now_page(folder_ / "."); }).code(), ErrorCode::kStoreOpen);
-  for (const std::string& bytes : {std::string(), std::string(64, '\0'), std::string(1000, 'x')}) {
-    write_file(path_, bytes);
-    EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreForeign);
-  }
-  std::filesystem::remove(path_);
-  make();
-  const std::string good = read_file(path_);
-  for (const std::string& bytes : {good.substr(0, good.size() - 1), good + "x", good.substr(0, 64)}) {
-    write_file(path_, bytes);
-    EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreCorrupt);
-  }
-}
-
-// Numbers that would overflow a size or a rank.
-TEST_F(Page, RefusesHostileSizes) {
+  const auto refusal = [&](const std::string& path) { return error_of([&] { read_now_page(path); }).code(); };
+  EXPECT_EQ(refusal(folder_ / "absent.now"), ErrorCode::kStoreOpen);
+  EXPECT_EQ(refusal(folder_ / "."), ErrorCode::kStoreOpen);
   make();
   const std::string good = read_file(path_);
   constexpr std::size_t kFirstRank = 24, kRanks = 28, kLanes = 32;
-  for (const std::size_t field : {kFirstRank, kRanks, kLanes}) {
-    std::string bytes = good;
-    bytes.replace(field, 4, "\xff\xff\xff\xff");
+  const auto with = [&](std::size_t field, const std::string& bytes) {
+    return std::string(good).replace(field, bytes.size(), bytes);
+  };
+  const std::string most = "\xff\xff\xff\xff", sign("\x00\x00\x00\x80\x00\x00\x00\x80", 8);
+  const std::pair<std::string, ErrorCode> pages[] = {{"", ErrorCode::kStoreForeign},
+                                                     {std::string(64, '\0'), ErrorCode::kStoreForeign},
+                                                     {std::string(1000, 'x'), ErrorCode::kStoreForeign},
+                                                     {good.substr(0, good.size() - 1), ErrorCode::kStoreCorrupt},
+                                                     {good + "x", ErrorCode::kStoreCorrupt},
+                                                     {good.substr(0, 64), ErrorCode::kStoreCorrupt},
+                                                     {with(kFirstRank, most), ErrorCode::kStoreCorrupt},
+                                                     {with(kRanks, most), ErrorCode::kStoreCorrupt},
+                                                     {with(kLanes, most), ErrorCode::kStoreCorrupt},
+                                                     {with(kRanks, sign), ErrorCode::kStoreCorrupt}};
+  for (const auto& [bytes, code] : pages) {
     write_file(path_, bytes);
-    EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreCorrupt) << field;
+    EXPECT_EQ(refusal(path_), code) << bytes.size() << " bytes";
   }
-  std::string bytes = good;
-  bytes.replace(kRanks, 8, std::string("\x00\x00\x00\x80\x00\x00\x00\x80", 8));
-  write_file(path_, bytes);
-  EXPECT_EQ(error_of([&] { read_now_page(path_); }).code(), ErrorCode::kStoreCorrupt);
 }
 
 TEST_F(Page, ArbitraryBytesGiveOnlyValidLines) {

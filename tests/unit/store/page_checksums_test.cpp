@@ -17,14 +17,8 @@ using testing::TemporaryFolder;
 using testing::write_file;
 using testing::write_sample;
 
-// CRC-32C as its definition has it, bit by bit.
 std::uint32_t plain_crc32c(std::string_view bytes) {
-  std::uint32_t crc = ~0u;
-  for (const char byte : bytes) {
-    crc ^= static_cast<unsigned char>(byte);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
-  }
-  return ~crc;
+  return testing::plain_crc32c({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
 std::uint32_t little_endian(std::string_view bytes, std::size_t at) {
@@ -140,12 +134,9 @@ TEST_F(StoredPages, EveryBitOfHeaderAndTrailerIsRefusedOrHarmless) {
   const std::size_t trailer = 8 * begin_of_trailer();
   for (std::size_t bit = trailer; bit < 8 * whole_.size(); bit += 7) look(bit);
   EXPECT_EQ(refused, static_cast<int>((8 * whole_.size() - trailer + 6) / 7));
-}
-
-// doctor says then that the trailer is damaged, not that another program wrote the file.
-TEST_F(StoredPages, AFlippedBitOfTheMagicIsDamage) {
-  for (std::size_t bit = 0; bit < 8 * 16; ++bit) {
-    write_file(path_, flipped(whole_, 8 * begin_of_trailer() + bit));
+  // The trailer is damaged then; another program did not write the file.
+  for (std::size_t bit = trailer; bit < trailer + 8 * 16; ++bit) {
+    write_file(path_, flipped(whole_, bit));
     EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kDamaged) << bit;
   }
 }
@@ -190,15 +181,14 @@ TEST_F(StoredPages, ACutTrailerIsRefused) {
 
 TEST_F(StoredPages, AnEditByAnotherProgramEndsTheChecksums) {
   const std::string sound = content();
-  tamper(path_, "UPDATE machine_fact SET value = 'another'");
-  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kEdited);
-  EXPECT_EQ(content(), sound);
-  tamper(path_, "CREATE TABLE later (x); INSERT INTO later VALUES (zeroblob(100000))");
-  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kNone);
-  EXPECT_EQ(content(), sound);
-  tamper(path_, "DROP TABLE later; VACUUM");
-  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kNone);
-  EXPECT_EQ(content(), sound);
+  using enum PageChecksums::State;
+  for (const auto& [edit, state] : {std::pair("UPDATE machine_fact SET value = 'another'", kEdited),
+                                    {"CREATE TABLE later (x); INSERT INTO later VALUES (zeroblob(100000))", kNone},
+                                    {"DROP TABLE later; VACUUM", kNone}}) {
+    tamper(path_, edit);
+    EXPECT_EQ(check_pages(path_).state, state) << edit;
+    EXPECT_EQ(content(), sound) << edit;
+  }
 }
 
 TEST_F(StoredPages, RecoverMendsOneBitAndLeavesOutWorsePages) {

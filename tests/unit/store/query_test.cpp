@@ -40,44 +40,23 @@ TEST_F(Query, GivesRealsInFull) {
             (std::vector<std::optional<std::string>>{"0.30000000000000004", "2.0", "1e+300", "-0.5"}));
 }
 
-TEST_F(Query, RefusesValuesBeyondTheLimit) {
-  refused("SELECT length(randomblob(900000000))");
-  EXPECT_EQ(StoreReader(path_).query("SELECT length(randomblob(1000000))").rows[0][0], "1000000");
-}
-
 TEST_F(Query, AnswersOneQuestionWithCommentsAroundIt) {
   EXPECT_EQ(StoreReader(path_).query("-- how many\nSELECT count(*) FROM strategy; -- so many\n ;").rows[0][0], "2");
-  refused("SELECT 1; SELECT 2");
-  refused("");
-  refused(" ; -- nothing");
-  refused("SELEC 1");
-  refused("SELECT * FROM nowhere");
+  for (const char* sql : {"SELECT 1; SELECT 2", "", " ; -- nothing", "SELEC 1", "SELECT * FROM nowhere"}) refused(sql);
 }
 
 TEST_F(Query, ChangesNothing) {
   const std::string before = read_file(path_);
-  const std::string elsewhere = folder_ / "new.db";
-  for (const std::string& sql : {std::string("DELETE FROM run"),
-                                 std::string("UPDATE run SET layer = 1"),
-                                 std::string("INSERT INTO meta VALUES ('a', 'b')"),
-                                 std::string("CREATE TABLE x (y)"),
-                                 std::string("CREATE TEMP TABLE x (y)"),
-                                 std::string("DROP VIEW event"),
-                                 std::string("DROP TABLE run"),
-                                 "ATTACH '" + elsewhere + "' AS x",
-                                 "VACUUM INTO '" + elsewhere + "'",
-                                 std::string("PRAGMA writable_schema = ON"),
-                                 std::string("PRAGMA table_info(run)"),
-                                 std::string("BEGIN"),
-                                 std::string("SELECT load_extension('x')"),
-                                 std::string("SELECT fts3_tokenizer('simple')"),
-                                 std::string("SELECT * FROM pragma_journal_mode('wal')"),
-                                 std::string("EXPLAIN DELETE FROM run"),
-                                 std::string("WITH a AS (SELECT 1) DELETE FROM run"),
-                                 std::string("ALTER TABLE run ADD COLUMN x"),
-                                 std::string("REINDEX"),
-                                 std::string("ANALYZE")})
+  const std::string elsewhere = "'" + (folder_ / "new.db") + "'";
+  for (const char* sql :
+       {"DELETE FROM run", "UPDATE run SET layer = 1", "INSERT INTO meta VALUES ('a', 'b')", "CREATE TABLE x (y)",
+        "CREATE TEMP TABLE x (y)", "DROP VIEW event", "DROP TABLE run", "PRAGMA writable_schema = ON",
+        "PRAGMA table_info(run)", "BEGIN", "SELECT load_extension('x')", "SELECT fts3_tokenizer('simple')",
+        "SELECT * FROM pragma_journal_mode('wal')", "EXPLAIN DELETE FROM run", "WITH a AS (SELECT 1) DELETE FROM run",
+        "ALTER TABLE run ADD COLUMN x", "REINDEX", "ANALYZE"})
     refused(sql);
+  refused("ATTACH " + elsewhere + " AS x");
+  refused("VACUUM INTO " + elsewhere);
   EXPECT_EQ(read_file(path_), before);
   EXPECT_EQ(folder_.names(), std::vector<std::string>{"out.db"});
 }
@@ -93,14 +72,8 @@ TEST_F(Query, TakesOnlySoLongAndGivesOnlySoMuch) {
   EXPECT_EQ(cut.rows.size(), 10u);
   EXPECT_TRUE(cut.truncated);
   EXPECT_TRUE(reader.query("SELECT hex(zeroblob(1000)) FROM enum_name", {.max_bytes = 5000}).truncated);
-  EXPECT_EQ(error_of([&] { reader.query("SELECT length(zeroblob(2000000000))"); }).code(), ErrorCode::kStoreQuery);
-}
-
-TEST_F(Query, TheReaderGoesOnAfterARefusal) {
-  const StoreReader reader(path_);
-  EXPECT_THROW(reader.query("DROP TABLE run"), Error);
-  EXPECT_EQ(reader.strategies().size(), 2u);
-  EXPECT_EQ(reader.query("SELECT count(*) FROM run").rows[0][0], "1");
+  EXPECT_EQ(error_of([&] { reader.query("SELECT length(randomblob(900000000))"); }).code(), ErrorCode::kStoreQuery);
+  EXPECT_EQ(reader.query("SELECT length(randomblob(1000000))").rows[0][0], "1000000") << "it goes on after a refusal";
 }
 
 }  // namespace

@@ -113,6 +113,17 @@ class RankShard {
 // What a finished file holds, read with nothing but SQL and the codec.
 struct MergedFile {
   explicit MergedFile(const std::string& path) : db(Database::open_read_only(path)) {}
+  explicit MergedFile(Database opened) : db(std::move(opened)) {}
+
+  // The rows of a table, each as one text.
+  std::vector<std::string> rows(const std::string& table) {
+    Statement columns(db, "SELECT group_concat('quote(' || name || ')', '||''|''||') FROM pragma_table_info(?)");
+    columns.bind_all(table);
+    SPSCOPE_CHECK(columns.step());
+    std::vector<std::string> texts;
+    for (Statement row(db, "SELECT " + columns.text(0) + " FROM " + table); row.step();) texts.push_back(row.text(0));
+    return texts;
+  }
 
   // The events of a (rank, lane), in order of chunks.
   template <typename Record = SpanEvent>

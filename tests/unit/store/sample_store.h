@@ -32,6 +32,16 @@ inline void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+// CRC-32C as its definition has it, bit by bit.
+inline std::uint32_t plain_crc32c(std::span<const std::uint8_t> bytes) {
+  std::uint32_t crc = ~0u;
+  for (const std::uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? crc >> 1 ^ 0x82f63b78u : crc >> 1;
+  }
+  return ~crc;
+}
+
 // Changes a file as any other program with SQLite could.
 inline void tamper(const std::string& path, const std::string& sql) {
   sqlite3* db = nullptr;

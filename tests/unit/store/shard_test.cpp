@@ -51,25 +51,6 @@ TEST(Shard, ReadersSeeWhatWasCommitted) {
   EXPECT_EQ(reader.rank_processes()[0].state_text, "killed");
 }
 
-TEST(Shard, WhatWasCommittedOutlivesItsWriter) {
-  TemporaryFolder folder;
-  const std::string path = folder / "a.head.db", copy = folder / "copy.db";
-  {
-    StoreWriter writer = StoreWriter::shard(path, kHead);
-    writer.add_workload(testing::sample_workload());
-    writer.checkpoint();
-    add_strategy(writer, "never-committed");
-    // As a kill leaves it: file and log, without the writer's last words.
-    std::filesystem::copy_file(path, copy);
-    std::filesystem::copy_file(path + "-wal", copy + "-wal");
-  }
-  for (const std::string& shard : {copy, path}) {
-    const StoreReader reader = StoreReader::shard(shard);
-    EXPECT_EQ(reader.workloads().size(), 1u) << shard;
-    EXPECT_TRUE(reader.strategies().empty()) << shard;
-  }
-}
-
 TEST(Shard, RecordsOfRanksRoundTrip) {
   TemporaryFolder folder;
   const std::vector<ClockSample> samples = {{10, 20, 30}, {40, 50, 60}}, more = {{70, 80, 90}};
@@ -93,13 +74,9 @@ TEST(Shard, RecordsOfRanksRoundTrip) {
   ASSERT_EQ(reader.rank_clocks().size(), 2u);
   EXPECT_EQ(reader.rank_clocks()[0].rank, kNoRank);
   EXPECT_EQ(reader.rank_clocks()[0].fit.raw_zero_ns, 11);
-  const RankClock clock = reader.rank_clocks()[1];
-  EXPECT_EQ(clock.rank, 2);
-  EXPECT_EQ(clock.fit.raw_zero_ns, -5);
-  EXPECT_EQ(clock.fit.offset_ns, 7);
-  EXPECT_EQ(clock.fit.drift, 5e-5);
-  EXPECT_EQ(clock.fit.bound_ns, 99);
-  EXPECT_EQ(clock.fit.exchanges, 3);
+  const auto& [rank, fit] = reader.rank_clocks()[1];
+  EXPECT_EQ(std::tuple(rank, fit.raw_zero_ns, fit.offset_ns, fit.drift, fit.bound_ns, fit.exchanges),
+            std::tuple(2, -5, 7, 5e-5, 99, 3));
   EXPECT_EQ(reader.clock_samples(2), (std::vector<ClockSample>{samples[0], samples[1], more[0]}));
   EXPECT_TRUE(reader.clock_samples(1).empty());
   EXPECT_EQ(reader.rank_repeats(RunId{1}), windows);
@@ -153,18 +130,6 @@ TEST(Shard, IsNeverWrittenOverAnotherFile) {
   EXPECT_EQ(error_of([&] { StoreWriter::shard(folder / "none/b.db", kRank); }).code(), ErrorCode::kOutputPlace);
 }
 
-TEST(Shard, ThatOutgrowsItsLimitSaysSo) {
-  TemporaryFolder folder;
-  const Error error = error_of([&] {
-    StoreWriter writer = StoreWriter::shard(folder / "a.rank-3.db", kRank, {.max_bytes = 512 << 10});
-    for (int i = 0; i < 100; ++i) writer.events().name(std::string(60'000, static_cast<char>('a' + i % 26)) + "x");
-    for (int i = 0; i < 100; ++i) writer.events().name(std::to_string(i) + std::string(60'000, 'x'));
-    writer.checkpoint();
-  });
-  EXPECT_EQ(error.code(), ErrorCode::kStoreWrite);
-  EXPECT_NE(std::string(error.what()).find("a.rank-3.db"), std::string::npos);
-}
-
 TEST(Shard, MetaThatMakesNoSenseIsRefused) {
   for (const char* sql :
        {"UPDATE meta SET value = 'tail' WHERE key = 'shard'", "UPDATE meta SET value = 'wall' WHERE key = 'clock'",
@@ -175,18 +140,6 @@ TEST(Shard, MetaThatMakesNoSenseIsRefused) {
     testing::tamper(folder / "a.db", sql);
     EXPECT_EQ(error_of([&] { StoreReader::shard(folder / "a.db"); }).code(), ErrorCode::kStoreCorrupt) << sql;
   }
-}
-
-TEST(Shard, AnOutputOfTheCallerIsFilledAndCommitted) {
-  TemporaryFolder folder;
-  OutputFile out(folder / "out.db", false);
-  {
-    StoreWriter writer(out, {});
-    writer.add_workload(testing::sample_workload());
-    writer.finish();
-  }
-  EXPECT_EQ(StoreReader(folder / "out.db").workloads().size(), 1u);
-  EXPECT_EQ(folder.names(), std::vector<std::string>{"out.db"});
 }
 
 }  // namespace

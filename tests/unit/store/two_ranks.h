@@ -66,9 +66,35 @@ class TwoRanks : public ::testing::Test {
       shard.commit();
     }
   }
+  // A shard of a collector beside those of the ranks, with one span on each of these tracks.
+  std::string write_trace(const std::vector<Track>& tracks, const SpanEvent& span, const ClockFit* clock = nullptr) {
+    RankShard shard(trace_, -1);
+    if (clock != nullptr) shard.writer().add_rank_clock({kNoRank, *clock});
+    for (std::int64_t i = 0; i < std::ssize(tracks); ++i) {
+      Track track = tracks[static_cast<std::size_t>(i)];
+      track.track_id = TrackId{i + 1};
+      shard.add_track(track);
+      shard.add_events(kNoRun, track.track_id, std::vector{span}, 10);
+    }
+    shard.commit();
+    return trace_;
+  }
+  // A file of the ranks, with their streams.
+  std::string write_merged() {
+    write_ranks();
+    write_streams();
+    merge(folder_ / "out.db", shards_and({stream_of(0), stream_of(1)}));
+    return folder_ / "out.db";
+  }
   std::string stream_of(int rank) const { return folder_ / ("a.stream-" + std::to_string(rank) + ".db"); }
   std::string shard_of(int rank) const { return folder_ / ("a.rank-" + std::to_string(rank) + ".db"); }
   std::vector<std::string> shards() const { return {shard_of(1), folder_ / "a.head.db", shard_of(0)}; }
+
+  std::vector<std::string> shards_and(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = shards();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
 
   // The formula of the specification, in a wider type; half a nanosecond is rounded either way.
   static std::int64_t run_clock(const ClockFit& fit, std::int64_t raw_ns) {
@@ -83,6 +109,7 @@ class TwoRanks : public ::testing::Test {
       {.raw_zero_ns = kRawZero, .offset_ns = 0, .drift = 0, .bound_ns = 0, .exchanges = 0},
       {.raw_zero_ns = kRawZero - 77, .offset_ns = 5'000, .drift = 50e-6, .bound_ns = 900, .exchanges = 12}};
   TemporaryFolder folder_;
+  const std::string trace_ = folder_ / "a.rank-trace.db";
   RunId run_ = {};
   std::vector<SpanEvent> events_[2];
   std::vector<WorkEvent> work_[2];
