@@ -284,10 +284,11 @@ TEST_P(CuptiSession, EachReasonNotToStartIsNamedWithWhatToDo) {
        {fake_.path(), "failed with 35, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"},
        {"NVreg_RestrictProfilingToAdminUsers=0"}},
       {"fail=cuptiSubscribe:15", {"cuptiSubscribe failed with 15"}, {"nvidia-smi"}},
+      {"fail=cuptiSubscribe:45", {"cuptiSubscribe failed with 45"}, {"does not trace under WSL"}},
       {"fail=cuptiActivityRegisterTimestampCallback:15",
        {"cuptiActivityRegisterTimestampCallback failed with 15"},
        {"nvidia-smi"}},
-      {"fail=cuptiActivityRegisterCallbacks:15", {"cuptiActivityRegisterCallbacks failed with 15"}, {"nvidia-smi"}},
+      {"fail=cuptiActivityRegisterCallbacks:999", {"failed with 999"}, {"does not reach the CUDA driver"}},
       {"kernel_bytes=304", {"writes kernels as 304 bytes"}, {"newer version of spscope"}},
       {"silent=1", {"does not step over records", fake_.path()}, {"nvidia-smi"}},
       {"silent=start", {"does not step over records", fake_.path()}, {"nvidia-smi"}}};
