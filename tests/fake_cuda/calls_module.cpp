@@ -163,7 +163,6 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
       throw Fault{CUDA_ERROR_INVALID_VALUE, "launch of " + function.name + " without arguments, or on another device"};
     Launch launch{.function = &function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared_bytes};
     require_possible(launch);
-    ++fake().num_launches;
     {
       const std::lock_guard lock(fake().mutex);
       ++fake().launches[{function.name, gx}];

@@ -115,13 +115,18 @@ void spscope_fake_cuda_reset(const char* settings) { spscope::fake_cuda::start_a
 
 const char* spscope_fake_cuda_fault() { return spscope::fake_cuda::fake().fault.c_str(); }
 
-long long spscope_fake_cuda_launches() { return spscope::fake_cuda::fake().num_launches; }
+long long spscope_fake_cuda_launches() {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  long long launches = 0;
+  for (const auto& [kernel, times] : driver.launches) launches += times;
+  return launches;
+}
 
 long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks) {
   spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
   const std::lock_guard lock(driver.mutex);
-  const auto found = driver.launches.find({kernel, blocks});
-  return found == driver.launches.end() ? 0 : found->second;
+  return driver.launches[{kernel, blocks}];
 }
 
 long long spscope_fake_cuda_modules() {

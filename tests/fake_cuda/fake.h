@@ -84,7 +84,6 @@ struct FakeDriver {
   FakeDriver* before = nullptr;  // the one that a reset ended
   std::atomic<bool> initialised = false;
   Allocations allocations;
-  std::atomic<std::int64_t> num_launches = 0;
   std::mutex mutex;  // of what follows, and of what handles say of themselves
   std::map<std::pair<std::string, unsigned>, std::int64_t> launches;  // by kernel and blocks of its grid
   std::vector<std::unique_ptr<CUctx_st>> contexts, broken_contexts;

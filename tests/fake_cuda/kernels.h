@@ -1,5 +1,5 @@
-// The kernels that the fake CUDA driver launches: those of kernels/cuda on the emulator, and small ones for tests of
-// the fake itself (test_kernels.cpp).
+// The kernels that the fake CUDA driver launches: those of kernels/cuda on the emulator, and one of its own
+// (test_kernels.h).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,6 @@ struct Kernel {
 
 // nullopt: no image has such a kernel.
 std::optional<Kernel> find_kernel(std::string_view name);
-std::optional<Kernel> find_test_kernel(std::string_view name);
 
 // Tells the emulator what memory kernels may touch.
 void announce_memory(std::uintptr_t begin, std::size_t num_bytes);

@@ -1,4 +1,4 @@
-// Arguments of the kernels that the fake CUDA driver has for tests of itself.
+// The argument of the kernel that the fake CUDA driver has for tests of itself and for programs that are not spscope.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,6 @@ struct FillWords {
   std::uint32_t* words;
   std::uint32_t num_words;
   std::uint32_t value;
-};
-
-// "fake_add": adds `value` to each of `num_words` words.
-using AddToWords = FillWords;
-
-// "fake_fault": does what no device survives.
-struct RunIntoFault {
-  std::uint32_t unused;
 };
 
 }  // namespace spscope::fake_cuda

@@ -114,10 +114,6 @@ void worked(const FakeDriverWork* work) {
 
 constexpr FakeDriverObserver kObserver = {called, now_ns, worked};
 
-}  // namespace
-
-namespace {
-
 template <typename Function>
 Function* of_driver(const char* name) {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

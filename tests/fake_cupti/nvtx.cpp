@@ -11,9 +11,7 @@
 
 #include "tests/fake_cupti/fake.h"
 
-using spscope::fake_cupti::fake;
-using spscope::fake_cupti::write;
-
+namespace spscope::fake_cupti {
 namespace {
 
 using Lock = std::lock_guard<std::mutex>;
@@ -112,3 +110,5 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables) {
 }
 
 }  // extern "C"
+
+}  // namespace spscope::fake_cupti
