@@ -6,8 +6,6 @@
 namespace spscope::fake_cupti {
 namespace {
 
-using Lock = std::lock_guard<std::mutex>;
-
 CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpti_CallbackFunc callback) {
   const CUptiResult result = planted(call);
   if (result != CUPTI_SUCCESS) return result;

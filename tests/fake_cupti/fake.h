@@ -71,6 +71,8 @@ struct Fake : State {
 };
 
 Fake& fake();
+using Lock = std::lock_guard<std::mutex>;
+inline bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
 // The planted result of a call; CUPTI_SUCCESS when it works.
 CUptiResult planted(const std::string& call);

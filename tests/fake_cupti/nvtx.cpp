@@ -14,8 +14,6 @@
 namespace spscope::fake_cupti {
 namespace {
 
-using Lock = std::lock_guard<std::mutex>;
-
 // Records point to them.
 const char* kept_text(const char* text) {
   static std::set<std::string>* const texts = std::make_unique<std::set<std::string>>().release();
@@ -30,7 +28,7 @@ std::vector<std::uint32_t>& open_ranges() {
 
 // REQUIRES: the mutex is held.
 void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, const char* domain) {
-  if (!fake().kinds.contains(CUPTI_ACTIVITY_KIND_MARKER)) return;
+  if (!enabled(CUPTI_ACTIVITY_KIND_MARKER)) return;
   // A lock of CUPTI's may have been held when the process forked.
   if (getpid() != fake().process) std::abort();
   CUpti_ActivityMarker2 record = {};

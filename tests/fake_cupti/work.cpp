@@ -11,11 +11,7 @@
 namespace spscope::fake_cupti {
 namespace {
 
-using Lock = std::lock_guard<std::mutex>;
-
 constexpr std::array kNames = {"attend_mma", "merge_rows", "copy_rows"};
-
-bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
 // By which domain the program works, and the call of each domain.
 struct Calls {
