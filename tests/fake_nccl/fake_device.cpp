@@ -15,7 +15,6 @@ FakeDevice::FakeDevice(FakeNccl& nccl, DeviceTimer timer)
     : nccl_(nccl), timer_(timer), device_([this] { run(); }), proxy_([this] { proxy(); }) {}
 
 FakeDevice::~FakeDevice() {
-  poll(true);
   wait();
   {
     const std::lock_guard lock(mutex_);
@@ -37,25 +36,14 @@ void FakeDevice::launch(void* context, void* operation, int num_channels, std::i
   wake_.notify_all();
 }
 
-void FakeDevice::poll(bool on) {
-  const std::lock_guard lock(mutex_);
-  polling_ = on;
-  wake_.notify_all();
-}
-
 void FakeDevice::wait() {
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [&] { return kernels_.empty() && !running_ && (polls_.empty() || !polling_); });
+  wake_.wait(lock, [&] { return kernels_.empty() && !running_ && polls_.empty(); });
 }
 
 std::vector<Ran> FakeDevice::ran() const {
   const std::lock_guard lock(mutex_);
   return ran_;
-}
-
-int FakeDevice::written_over() const {
-  const std::lock_guard lock(mutex_);
-  return written_over_;
 }
 
 void FakeDevice::run() {
@@ -92,7 +80,6 @@ bool FakeDevice::poll_one(Poll& poll) {
   {
     const std::lock_guard lock(mutex_);
     entry = rings_[at(poll.channel)][at(poll.base % kRing)];
-    if (entry.counter > poll.base) ++written_over_;
   }
   if (entry.counter < poll.base) return false;
   if (!poll.started) {
@@ -112,7 +99,6 @@ void FakeDevice::proxy() {
       std::unique_lock lock(mutex_);
       wake_.wait_for(lock, std::chrono::microseconds(20), [&] { return leaving_; });
       if (leaving_ && polls_.empty()) return;
-      if (!polling_) continue;
       mine = polls_;
     }
     for (Poll& poll : mine)

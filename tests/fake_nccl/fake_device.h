@@ -1,7 +1,6 @@
 // A fake device of the fake NCCL. Its thread runs kernels in the order of their launches and writes when each channel
 // started and stopped, on a timer of its own, into a ring of 64 for each channel, as NCCL's kernels do. The proxy
-// thread polls the rings, as NCCL's does, and tells the plugin. What it did not read before it was written over is
-// counted.
+// thread polls the rings, as NCCL's does, and tells the plugin.
 #pragma once
 
 #include <array>
@@ -41,12 +40,9 @@ class FakeDevice {
 
   // A kernel on channels [0, num_channels), for so long.
   void launch(void* context, void* operation, int num_channels, std::int64_t duration_ns);
-  // The proxy thread polls, or does not.
-  void poll(bool on);
-  // Until all has run; and, while polling, is told.
+  // Until all has run and is told.
   void wait();
   std::vector<Ran> ran() const;
-  int written_over() const;
 
  private:
   static constexpr int kRing = 64, kChannels = 32;
@@ -79,8 +75,7 @@ class FakeDevice {
   std::array<std::array<Entry, kRing>, kChannels> rings_ = {};
   std::array<std::uint64_t, kChannels> launched_ = {};
   std::vector<Ran> ran_;
-  bool polling_ = true, leaving_ = false, running_ = false;
-  int written_over_ = 0;
+  bool leaving_ = false, running_ = false;
   std::thread device_, proxy_;
 };
 
