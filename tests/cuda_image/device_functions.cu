@@ -6,13 +6,10 @@ namespace spscope::kernels::cuda {
 
 extern "C" __global__ void device_functions(float* out, const Bf16* in) {
   const SharedAddress shared = shared_begin();
-  if (thread_index() == 0) mbarrier_init(shared, 32);
   copy_async(shared + 16 * (1 + thread_index()), in + 8 * thread_index(), 16);
   copy_async_commit();
   copy_async_wait<0>();
   sync_block();
-  mbarrier_arrive(shared);
-  mbarrier_wait(shared, 0);
   std::uint32_t a[4], b[4];
   ldmatrix(a, shared + 16 * (1 + thread_index() % 32));
   ldmatrix_transposed(b, shared + 16 * (1 + thread_index() % 32));
