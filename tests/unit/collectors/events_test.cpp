@@ -53,14 +53,5 @@ TEST(EventsCollector, AnOpIsAPieceOfWorkAndATransferOneFromWhenDataMoved) {
   EXPECT_EQ(collector->cost().dropped, 0);
 }
 
-TEST(EventsCollector, WhatFindsNoRoomIsCounted) {
-  KeptTrace sink(4);
-  const std::unique_ptr<Collector> collector = start_events(sink, {});
-  for (OpId op = 0; op < 6; ++op) collector->op_ended(0, 0, compute(op));
-  EXPECT_EQ(collector->cost().records, 4);
-  EXPECT_EQ(collector->cost().dropped, 2);
-  EXPECT_EQ(sink.ledger(), (LedgerRecord{.sent = 6, .stored = 4, .dropped = 2}));
-}
-
 }  // namespace
 }  // namespace spscope
