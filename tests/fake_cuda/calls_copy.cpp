@@ -104,15 +104,10 @@ CUresult copy_bytes(CUstream stream, Area to, Area from, std::size_t num_bytes, 
 Area of_host(const void* data) { return {.address = reinterpret_cast<std::uintptr_t>(data), .place = Place::kHost}; }
 Area of_device(CUdeviceptr address) { return {.address = address, .place = Place::kDevice}; }
 
-Area area_of(CUmemorytype type, CUdeviceptr device, const void* host, std::size_t x, std::size_t y, std::size_t pitch) {
-  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
-    throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuMemcpy2DAsync of an array"};
-  const auto address = type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uintptr_t>(host) : device;
-  return {.address = address + y * pitch + x,
-          .pitch = pitch,
-          .place = type == CU_MEMORYTYPE_HOST     ? Place::kHost
-                   : type == CU_MEMORYTYPE_DEVICE ? Place::kDevice
-                                                  : Place::kUnified};
+Area area_of(CUmemorytype type, CUdeviceptr address, std::size_t pitch) {
+  if (type != CU_MEMORYTYPE_UNIFIED)
+    throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuMemcpy2DAsync of an array, or of one place"};
+  return {.address = address, .pitch = pitch};
 }
 
 }  // namespace
@@ -133,11 +128,9 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t num_bytes, CU
 
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
   return call([&] {
-    if (!fake().settings.takes_pitches) throw Fault{CUDA_ERROR_INVALID_VALUE, ""};
-    copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstHost,
-                                              given->dstXInBytes, given->dstY, given->dstPitch),
-                                .from = area_of(given->srcMemoryType, given->srcDevice, given->srcHost,
-                                                given->srcXInBytes, given->srcY, given->srcPitch),
+    if (fake().settings.pitch == 0) throw Fault{CUDA_ERROR_INVALID_VALUE, ""};
+    copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstPitch),
+                                .from = area_of(given->srcMemoryType, given->srcDevice, given->srcPitch),
                                 .row_bytes = given->WidthInBytes,
                                 .rows = given->Height,
                                 .call = "cuMemcpy2DAsync"});

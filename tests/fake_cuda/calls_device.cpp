@@ -146,7 +146,7 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return call([&] {
     require_device(device);
     require_device(peer);
-    *can = device != peer && fake().settings.peer ? 1 : 0;
+    *can = device != peer && fake().settings.peer != 0 ? 1 : 0;
   });
 }
 
@@ -204,7 +204,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
     CUctx_st& context = current_context();
     if (flags != 0 || peer == nullptr || peer == &context)
       throw Fault{CUDA_ERROR_INVALID_VALUE, "cuCtxEnablePeerAccess of no other context"};
-    if (!fake().settings.peer) throw Fault{CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, ""};
+    if (fake().settings.peer == 0) throw Fault{CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, ""};
     const std::lock_guard lock(fake().mutex);
     if (!context.peers.insert(peer->device).second) throw Fault{CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, ""};
   });

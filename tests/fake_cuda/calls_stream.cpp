@@ -13,7 +13,7 @@ namespace {
 using Word = std::atomic_ref<std::uint32_t>;
 
 std::shared_ptr<Queue> queue_for(FakeDriver& driver, int number) {
-  const unsigned seed = driver.settings.jitter == 0 ? 0 : driver.settings.jitter + static_cast<unsigned>(number);
+  const auto seed = static_cast<unsigned>(driver.settings.jitter == 0 ? 0 : driver.settings.jitter + number);
   if (driver.settings.queues == 0) return Queue::start(seed);
   while (static_cast<int>(driver.queues.size()) < driver.settings.queues) driver.queues.push_back(Queue::start(seed));
   return driver.queues[static_cast<std::size_t>(number % driver.settings.queues)];

@@ -6,11 +6,9 @@
 #include <mutex>
 
 #include "backend/base/clock.h"
-#include "backend/execute/execute.h"
-#include "backend/strategies/strategy.h"
 #include "collectors/cupti/collector.h"
 #include "tests/fake_cuda/fake_cuda.h"
-#include "tests/gpu_ranks/small_workloads.h"
+#include "tests/gpu_ranks/ring_of_4.h"
 #include "tests/support/kept_trace.h"
 #include "tests/unit/collectors/fake/fake_cupti.h"
 
@@ -63,21 +61,13 @@ class Recorder final : public OpRecorder {
   std::multimap<OpId, OpTimes> times_;
 };
 
-struct RingOf4 {
-  Request request = make_request(kSmallWorkloads[0], *find_pattern("sparge"), 4, Dtype::kFp32);
-  Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
-  Activations activations = generate_activations(request, 1);
-
-  const Op& op(std::int64_t id) const { return plan.ops[static_cast<std::size_t>(id)]; }
-  void execute_with(Recorder& recorder) const {
-    ExecuteOptions options;
-    options.device = "cuda";
-    options.repeats = kRepeats;
-    options.warmup = kWarmup;
-    options.recorder = &recorder;
-    execute(plan, request, activations, options);
-  }
-};
+void run_with(Recorder& recorder, const RingOf4& ring) {
+  ExecuteOptions options;
+  options.repeats = kRepeats;
+  options.warmup = kWarmup;
+  options.recorder = &recorder;
+  ring.run(options);
+}
 
 class GpuCollect : public testing::TestWithParam<int> {};
 
@@ -88,7 +78,7 @@ TEST_P(GpuCollect, EachLaunchAndCopyIsStoredOnceWithTheOpThatAskedForIt) {
   KeptTrace sink(1 << 16);  // nobody takes records out meanwhile
   const std::unique_ptr<Collector> collector = cupti::start(sink, {}, {.library = cupti.path()});
   Recorder recorder(*collector);
-  ring.execute_with(recorder);
+  run_with(recorder, ring);
   collector->stop();
 
   EXPECT_EQ(collector->cost().dropped, 0);
@@ -148,7 +138,7 @@ TEST(GpuCollectEvents, EachOpIsOnePieceOfWorkOnTheStreamOfItsLane) {
   EXPECT_EQ(row->cannot_collect(), std::nullopt) << "the fake driver is there";
   const std::unique_ptr<Collector> collector = row->start(sink, {});
   Recorder recorder(*collector);
-  ring.execute_with(recorder);
+  run_with(recorder, ring);
   collector->stop();
   std::map<std::int64_t, int> found;
   for (const KeptTrace::KeptTrack& kept : sink.tracks())

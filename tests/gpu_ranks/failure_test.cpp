@@ -5,11 +5,10 @@
 #include <chrono>
 #include <thread>
 
-#include "backend/execute/execute.h"
+#include "backend/base/result.h"
 #include "backend/execute/reference/reference.h"
-#include "backend/strategies/strategy.h"
 #include "tests/fake_cuda/fake_cuda.h"
-#include "tests/gpu_ranks/small_workloads.h"
+#include "tests/gpu_ranks/ring_of_4.h"
 
 namespace spscope {
 namespace {
@@ -18,26 +17,10 @@ using fake_cuda::FakeCuda;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-struct RingOf4 {
-  Request request = make_request(kSmallWorkloads[0], *find_pattern("sparge"), 4, Dtype::kFp32);
-  Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
-  Activations activations = generate_activations(request, 1);
-
-  OpId find_op(PostKind kind, int rank) const {
-    for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
-      if (const Op& op = plan.ops[static_cast<std::size_t>(id)]; op.rank == rank && plan.kind_of(op) == kind) return id;
-    return kNone;
-  }
-  Error error(ExecuteOptions options = {}) const {
-    options.device = "cuda";
-    try {
-      execute(plan, request, activations, options);
-    } catch (const Error& error) {
-      return error;
-    }
-    return {ErrorCode::kInternal, "nothing was thrown"};
-  }
-};
+Error error_of(const RingOf4& ring, const ExecuteOptions& options = {}) {
+  const std::optional<Error> error = failure_of([&] { ring.run(options); });
+  return error ? *error : Error(ErrorCode::kInternal, "nothing was thrown");
+}
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
@@ -51,7 +34,7 @@ void let_go() {
 TEST(GpuFailure, ALaunchThatIsRefusedNamesRankAndOp) {
   const FakeCuda fake("refuse=spscope_attend*:1");
   const RingOf4 ring;
-  const Error error = ring.error();
+  const Error error = error_of(ring);
   EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
   EXPECT_THAT(error.what(),
               MatchesRegex("rank 0 failed in attend op " + std::to_string(ring.find_op(PostKind::kAttend, 0)) +
@@ -61,15 +44,12 @@ TEST(GpuFailure, ALaunchThatIsRefusedNamesRankAndOp) {
 TEST(GpuFailure, AKernelThatFailsWhileItRunsNamesRankAndOp) {
   const RingOf4 ring;
   const FakeCuda fake("fail=spscope_attend*:3");
-  const Error error = ring.error();
+  const Error error = error_of(ring);
   EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
   EXPECT_THAT(error.what(), MatchesRegex("rank [0-3] failed in attend op [0-9]+ \\(sequence [0-9]+, lane 0\\): .*"));
   // What a kernel has broken stays with its context.
-  ExecuteOptions options;
-  options.device = "cuda";
-  const ExecuteResult next = execute(ring.plan, ring.request, ring.activations, options);
-  EXPECT_EQ(Reference(ring.request, ring.activations, VerifyExtent::kFull, 0).check(next.outputs).verdict,
-            Verdict::kPassed);
+  const Reference reference(ring.request, ring.activations, VerifyExtent::kFull, 0);
+  EXPECT_EQ(reference.check(ring.run({}).outputs).verdict, Verdict::kPassed);
 }
 
 TEST(GpuFailure, AGpuThatIsLostNamesRankAndOp) {
@@ -77,7 +57,7 @@ TEST(GpuFailure, AGpuThatIsLostNamesRankAndOp) {
   const FakeCuda fake("devices=4 lose=2:1");
   ExecuteOptions options;
   options.grace_seconds = 0.2;  // streams of other GPUs wait for it for ever
-  const Error error = ring.error(options);
+  const Error error = error_of(ring, options);
   EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
   EXPECT_THAT(error.what(), HasSubstr("rank 2 failed in attend op "));
   EXPECT_THAT(error.what(), HasSubstr("CUDA_ERROR_ECC_UNCORRECTABLE"));
@@ -87,7 +67,7 @@ TEST(GpuFailure, AGpuThatIsLostNamesRankAndOp) {
 TEST(GpuFailure, FullMemoryNamesRankAndWhereItNeedsMost) {
   const RingOf4 ring;
   const FakeCuda fake("memory=20000");
-  const Error error = ring.error();
+  const Error error = error_of(ring);
   EXPECT_EQ(error.code(), ErrorCode::kDeviceMemory);
   EXPECT_THAT(error.what(), MatchesRegex("rank [0-3]: cuMemAlloc of [0-9]+ bytes on device 0: CUDA_ERROR_OUT_OF_MEMORY"
                                          ".* \\(most of its memory is in use in [a-z]+ op [0-9]+ .*"));
@@ -99,7 +79,7 @@ TEST(GpuFailure, AKernelThatHangsIsNamedBeforeThoseThatWaitForIt) {
   ExecuteOptions options;
   options.watchdog_seconds = 1;
   options.grace_seconds = 0.2;
-  const Error error = ring.error(options);
+  const Error error = error_of(ring, options);
   EXPECT_EQ(error.code(), ErrorCode::kRankHung);
   EXPECT_THAT(error.what(), MatchesRegex("rank [0-3] made no progress for 1\\.[0-9] s in attend op [0-9]+ .*"));
   let_go();
@@ -114,7 +94,7 @@ TEST(GpuFailure, AHangBeforeAnOpIsToldFromThoseThatWaitForIt) {
   options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
     while (id == victim && !stopping) sleep_ms(1);
   };
-  const Error error = ring.error(options);
+  const Error error = error_of(ring, options);
   EXPECT_EQ(error.code(), ErrorCode::kRankHung);
   EXPECT_THAT(error.what(), HasSubstr("rank 3 made no progress for "));
   EXPECT_THAT(error.what(), HasSubstr("in exchange op " + std::to_string(victim) + " (sequence 0, lane 1, peer ranks"));
@@ -128,7 +108,7 @@ TEST(GpuFailure, ARankThatThrowsIsNamedWithOpPeerSequenceAndBytes) {
   options.before_op = [&](OpId id, const auto&) {
     if (id == victim) throw std::runtime_error("link down");
   };
-  const Error error = ring.error(options);
+  const Error error = error_of(ring, options);
   EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
   EXPECT_THAT(error.what(), MatchesRegex("rank 2 failed in exchange op [0-9]+ \\(sequence 0, lane 1, peer ranks 1, 3, "
                                          "[0-9]+ bytes\\): link down"));
@@ -145,7 +125,7 @@ TEST(GpuFailure, AnInterruptStopsTheRun) {
     sleep_ms(100);
     interrupt = true;
   });
-  const Error error = ring.error(options);
+  const Error error = error_of(ring, options);
   user.join();
   EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
 }
