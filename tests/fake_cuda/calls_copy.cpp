@@ -98,7 +98,7 @@ void copy_in(CUstream_st& stream, const CopyCall& copy) {
 }
 
 CUresult copy_bytes(CUstream stream, Area to, Area from, std::size_t num_bytes, const char* name) {
-  return call([&] { copy_in(stream_of(stream), {.to = to, .from = from, .row_bytes = num_bytes, .call = name}); });
+  return call([&] { copy_in(made(stream), {.to = to, .from = from, .row_bytes = num_bytes, .call = name}); });
 }
 
 Area of_host(const void* data) { return {.address = reinterpret_cast<std::uintptr_t>(data), .place = Place::kHost}; }
@@ -129,17 +129,17 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t num_bytes, CU
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
   return call([&] {
     if (fake().settings.pitch == 0) throw Fault{CUDA_ERROR_INVALID_VALUE, ""};
-    copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstPitch),
-                                .from = area_of(given->srcMemoryType, given->srcDevice, given->srcPitch),
-                                .row_bytes = given->WidthInBytes,
-                                .rows = given->Height,
-                                .call = "cuMemcpy2DAsync"});
+    copy_in(made(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstPitch),
+                           .from = area_of(given->srcMemoryType, given->srcDevice, given->srcPitch),
+                           .row_bytes = given->WidthInBytes,
+                           .rows = given->Height,
+                           .call = "cuMemcpy2DAsync"});
   });
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t num_bytes, CUstream stream) {
   return call([&] {
-    CUstream_st& into = stream_of(stream);
+    CUstream_st& into = made(stream);
     fake().allocations.holding(address, num_bytes, CUDA_ERROR_INVALID_VALUE, "cuMemsetD8Async");
     Observed observed(kMemsetCall, FakeDriverWork::kMemset, into);
     observed.work.bytes = num_bytes;

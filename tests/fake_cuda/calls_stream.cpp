@@ -39,7 +39,7 @@ bool is_reached(std::uint32_t found, std::uint32_t value, unsigned how) {
 }
 
 std::shared_ptr<Record> last_record(CUevent handle) {
-  CUevent_st& event = event_of(handle);
+  CUevent_st& event = made(handle);
   const std::lock_guard lock(fake().mutex);
   return event.last;
 }
@@ -53,7 +53,7 @@ void wait_done(const CUctx_st& context, Record& record) {
 }
 
 double time_of(CUevent handle) {
-  if (!event_of(handle).timed) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event without timing"};
+  if (!made(handle).timed) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event without timing"};
   const std::shared_ptr<Record> record = last_record(handle);
   if (record == nullptr) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event that was not recorded"};
   const std::lock_guard lock(record->mutex);
@@ -72,7 +72,7 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
-CUresult cuStreamCreateWithPriority(CUstream* made, unsigned flags, int) {
+CUresult cuStreamCreateWithPriority(CUstream* created, unsigned flags, int) {
   return call([&] {
     CUctx_st& context = current_context();
     if (flags != CU_STREAM_NON_BLOCKING)
@@ -83,15 +83,14 @@ CUresult cuStreamCreateWithPriority(CUstream* made, unsigned flags, int) {
     stream->context = &context;
     stream->number = static_cast<int>(driver.streams.size()) + 1;
     stream->queue = queue_for(driver, stream->number);
-    *made = stream.get();
+    *created = stream.get();
     driver.streams.push_back(std::move(stream));
   });
 }
 
 CUresult cuStreamDestroy(CUstream handle) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
-    const std::lock_guard lock(fake().mutex);
+    CUstream_st& stream = made(handle);
     stream.destroyed = true;
     if (fake().settings.queues == 0) stream.queue->close();
   });
@@ -99,13 +98,13 @@ CUresult cuStreamDestroy(CUstream handle) {
 
 CUresult cuStreamQuery(CUstream handle) {
   return call([&] {
-    if (!is_idle(stream_of(handle))) throw Fault{CUDA_ERROR_NOT_READY, ""};
+    if (!is_idle(made(handle))) throw Fault{CUDA_ERROR_NOT_READY, ""};
   });
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
+    CUstream_st& stream = made(handle);
     Observed observed(kStreamSynchronizeCall, FakeDriverWork::kSynchronize, stream);
     observed.begin();
     wait_for(stream);
@@ -116,7 +115,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
+    CUstream_st& stream = made(handle);
     const std::shared_ptr<Record> record = last_record(event);
     if (record == nullptr) return;
     enqueue(stream, [&stream, record] {
@@ -128,7 +127,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
 
 CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
+    CUstream_st& stream = made(handle);
     if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
       throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamWriteValue32 with flags"};
     word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWriteValue32");
@@ -138,7 +137,7 @@ CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t v
 
 CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
+    CUstream_st& stream = made(handle);
     is_reached(0, value, flags);
     word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWaitValue32");
     enqueue(stream, [=, &context = *stream.context] {
@@ -150,29 +149,25 @@ CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t va
   });
 }
 
-CUresult cuEventCreate(CUevent* made, unsigned flags) {
+CUresult cuEventCreate(CUevent* created, unsigned flags) {
   return call([&] {
     auto event = std::make_unique<CUevent_st>();
     event->context = &current_context();
     event->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
-    *made = event.get();
+    *created = event.get();
     const std::lock_guard lock(fake().mutex);
     fake().events.push_back(std::move(event));
   });
 }
 
 CUresult cuEventDestroy(CUevent handle) {
-  return call([&] {
-    CUevent_st& event = event_of(handle);
-    const std::lock_guard lock(fake().mutex);
-    event.destroyed = true;
-  });
+  return call([&] { made(handle).destroyed = true; });
 }
 
 CUresult cuEventRecord(CUevent handle, CUstream into) {
   return call([&] {
-    CUevent_st& event = event_of(handle);
-    CUstream_st& stream = stream_of(into);
+    CUevent_st& event = made(handle);
+    CUstream_st& stream = made(into);
     if (event.context != stream.context)
       throw Fault{CUDA_ERROR_INVALID_HANDLE, "an event is recorded in a stream of another device"};
     const auto record = std::make_shared<Record>();
@@ -191,7 +186,7 @@ CUresult cuEventRecord(CUevent handle, CUstream into) {
 
 CUresult cuEventSynchronize(CUevent handle) {
   return call([&] {
-    if (const std::shared_ptr<Record> record = last_record(handle)) wait_done(*event_of(handle).context, *record);
+    if (const std::shared_ptr<Record> record = last_record(handle)) wait_done(*made(handle).context, *record);
   });
 }
 

@@ -29,17 +29,6 @@ std::atomic<FakeDriver*>& current_driver() {
   return driver;
 }
 
-template <typename Handle>
-Handle& known(const std::vector<std::unique_ptr<Handle>>& handles, const Handle* handle, const char* what) {
-  const std::lock_guard lock(fake().mutex);
-  for (const auto& each : handles) {
-    if (each.get() != handle || each->destroyed) continue;
-    require_sound(*each->context);
-    return *each;
-  }
-  throw Fault{CUDA_ERROR_INVALID_HANDLE, std::string("a handle is of no ") + what + ", or of a destroyed one"};
-}
-
 }  // namespace
 
 std::unique_ptr<CUctx_st> make_context(FakeDriver& driver, int device) {
@@ -93,10 +82,6 @@ CUctx_st& current_context() {
   require_sound(*context_stack().back());
   return *context_stack().back();
 }
-
-CUstream_st& stream_of(CUstream handle) { return known(fake().streams, handle, "stream"); }
-
-CUevent_st& event_of(CUevent handle) { return known(fake().events, handle, "event"); }
 
 CUresult call(const std::function<void()>& work) {
   try {
