@@ -95,6 +95,8 @@ void report_driver_work();
 
 // How long the records of a kind are; 0: it does not know the kind. REQUIRES: the mutex is held.
 std::size_t record_bytes(std::uint32_t kind);
+// One end of a range, by this thread. REQUIRES: the mutex is held.
+void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, const char* domain);
 // Into the current buffer, or counted as dropped.
 void write(const void* record, std::size_t num_bytes);
 // Gives buffers back: those in which all has ended, or all.

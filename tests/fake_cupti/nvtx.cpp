@@ -12,21 +12,7 @@
 #include "tests/fake_cupti/fake.h"
 
 namespace spscope::fake_cupti {
-namespace {
 
-// Records point to them.
-const char* kept_text(const char* text) {
-  static std::set<std::string>* const texts = std::make_unique<std::set<std::string>>().release();
-  return text == nullptr ? nullptr : texts->insert(text).first->c_str();
-}
-
-// Numbers of the ranges of this thread that are open.
-std::vector<std::uint32_t>& open_ranges() {
-  thread_local std::vector<std::uint32_t> ranges;
-  return ranges;
-}
-
-// REQUIRES: the mutex is held.
 void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, const char* domain) {
   if (!enabled(CUPTI_ACTIVITY_KIND_MARKER)) return;
   // A lock of CUPTI's may have been held when the process forked.
@@ -42,6 +28,20 @@ void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, c
   record.name = name;
   record.domain = domain;
   write(record);
+}
+
+namespace {
+
+// Records point to them.
+const char* kept_text(const char* text) {
+  static std::set<std::string>* const texts = std::make_unique<std::set<std::string>>().release();
+  return text == nullptr ? nullptr : texts->insert(text).first->c_str();
+}
+
+// Numbers of the ranges of this thread that are open.
+std::vector<std::uint32_t>& open_ranges() {
+  thread_local std::vector<std::uint32_t> ranges;
+  return ranges;
 }
 
 int push(const char* domain, const char* name) {

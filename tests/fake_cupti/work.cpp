@@ -140,18 +140,8 @@ void synchronise(const FakeWork& work) {
 }
 
 void range() {
-  if (!enabled(CUPTI_ACTIVITY_KIND_MARKER)) return;
-  for (const CUpti_ActivityFlag end : {CUPTI_ACTIVITY_FLAG_MARKER_START, CUPTI_ACTIVITY_FLAG_MARKER_END}) {
-    CUpti_ActivityMarker2 record = {};
-    record.kind = CUPTI_ACTIVITY_KIND_MARKER;
-    record.flags = end;
-    record.timestamp = fake().timestamp();
-    record.id = 5;
-    record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-    record.name = end == CUPTI_ACTIVITY_FLAG_MARKER_START ? "layer 3" : nullptr;
-    record.domain = "model";
-    write(record);
-  }
+  write_marker(CUPTI_ACTIVITY_FLAG_MARKER_START, 5, "layer 3", "model");
+  write_marker(CUPTI_ACTIVITY_FLAG_MARKER_END, 5, nullptr, "model");
 }
 
 void overhead() {

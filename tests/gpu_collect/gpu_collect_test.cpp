@@ -128,33 +128,5 @@ TEST_P(GpuCollect, EachLaunchAndCopyIsStoredOnceWithTheOpThatAskedForIt) {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, GpuCollect, testing::Values(11, 12, 13));
 
-TEST(GpuCollectEvents, EachOpIsOnePieceOfWorkOnTheStreamOfItsLane) {
-  const RingOf4 ring;
-  const FakeCuda cuda;
-  KeptTrace sink(1 << 16);  // nobody takes records out meanwhile
-  const auto row = std::ranges::find(collectors(), "events", &CollectorRow::name);
-  ASSERT_NE(row, collectors().end());
-  EXPECT_EQ(row->in_place_of, "cupti");
-  EXPECT_EQ(row->cannot_collect(), std::nullopt) << "the fake driver is there";
-  const std::unique_ptr<Collector> collector = row->start(sink, {});
-  Recorder recorder(*collector);
-  run_with(recorder, ring);
-  collector->stop();
-  std::map<std::int64_t, int> found;
-  for (const KeptTrace::KeptTrack& kept : sink.tracks())
-    for (const RingRecord& record : kept.records) {
-      const Op& op = ring.op(record.span.op_id);
-      EXPECT_EQ(kept.track.kind, TrackKind::kDeviceStream);
-      EXPECT_EQ(kept.track.rank, op.rank);
-      EXPECT_EQ(record.kind, RingKind::kWork);
-      EXPECT_EQ(record.run, kRun);
-      EXPECT_TRUE(recorder.lies_in_op(record.span));
-      ++found[record.span.op_id];
-    }
-  EXPECT_EQ(found.size(), ring.plan.ops.size());
-  for (const auto& [op, times] : found) EXPECT_EQ(times, kRepeats) << "op " << op;
-  EXPECT_EQ(collector->cost().records, static_cast<std::int64_t>(ring.plan.ops.size()) * kRepeats);
-}
-
 }  // namespace
 }  // namespace spscope

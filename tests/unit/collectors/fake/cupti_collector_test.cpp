@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 #include <set>
@@ -109,7 +110,7 @@ TEST_P(CuptiCollects, WhatIsOfTheHostIsOnTracksOfItsThreads) {
   collector->stop();
   expect_all_accounted_for(*collector);
   EXPECT_EQ(sink_.records("overhead of CUPTI and the driver").size(), 20u);
-  EXPECT_EQ(sink_.records("NVTX").size(), 20u);
+  EXPECT_EQ(sink_.records("thread " + std::to_string(::gettid()) + ": NVTX").size(), 20u);
   EXPECT_EQ(sink_.records("thread 77: waits").size(), 20u);
   EXPECT_EQ(sink_.records("thread 77: calls").size(), 20u * kCalls) << "the same ones with every CUPTI";
 }
