@@ -15,7 +15,7 @@
 #include "backend/execute/cuda/module.h"
 #include "backend/execute/cuda/stream.h"
 #include "tests/fake_cuda/fake_cuda.h"
-#include "tests/fake_cuda/test_kernels.h"
+#include "tests/fake_cuda/kernels.h"
 
 namespace spscope::cuda {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "kernels/cuda/emulation/emulated.h"
 #include "kernels/cuda/launch.h"
-#include "tests/fake_cuda/test_kernels.h"
 
 namespace spscope::fake_cuda {
 namespace {

@@ -1,5 +1,5 @@
-// The kernels that the fake CUDA driver launches: those of kernels/cuda on the emulator, and one of its own
-// (test_kernels.h).
+// The kernels that the fake CUDA driver launches: those of kernels/cuda on the emulator, and fake_fill for its own test
+// and for programs that are not spscope.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,13 @@
 #include <string_view>
 
 namespace spscope::fake_cuda {
+
+// "fake_fill": writes `value` to `num_words` words.
+struct FillWords {
+  std::uint32_t* words;
+  std::uint32_t num_words;
+  std::uint32_t value;
+};
 
 struct Extent {
   unsigned x = 1, y = 1, z = 1;

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <iterator>
+#include <latch>
 #include <set>
 #include <thread>
 
@@ -150,30 +150,11 @@ TEST_P(CuptiSession, WhatCuptiDropsIsCountedThoughNoBufferEverComes) {
   EXPECT_GT(collect(options(), kEachKind, 3).ledger.dropped(), 0);
 }
 
-// A sink that takes long: it does not go on before it is let.
-class Gate {
- public:
-  void wait() {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [&] { return open_; });
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    wake_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool open_ = false;
-};
-
 TEST_P(CuptiSession, WhenDecodingIsBehindTheProgramDoesNotWaitAndTheRestIsCounted) {
   for (const int max_overflow : {2, 0}) {
     fake_.reset("");
     Sink sink;
-    Gate gate;
+    std::latch gate(1);  // the sink does not go on before it is let
     const RecordSink function = sink.function();
     Session session(
         options({.buffer_bytes = 8'192, .num_buffers = 3, .overflow_bytes = 2'048, .max_overflow = max_overflow}),
@@ -182,7 +163,7 @@ TEST_P(CuptiSession, WhenDecodingIsBehindTheProgramDoesNotWaitAndTheRestIsCounte
           function(record);
         });
     fake_.run(kEachKind, 1'000);  // would never return if it waited for a buffer
-    gate.open();
+    gate.count_down();
     session.stop();
     expect_all_accounted_for(session, sink);
     const SessionLedger ledger = session.ledger();
