@@ -25,19 +25,6 @@ std::uint32_t& word_at(CUdeviceptr address, CUresult result, const char* what) {
   return *reinterpret_cast<std::uint32_t*>(address);
 }
 
-bool is_reached(std::uint32_t found, std::uint32_t value, unsigned how) {
-  switch (how) {
-    case CU_STREAM_WAIT_VALUE_GEQ:
-      return static_cast<std::int32_t>(found - value) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ:
-      return found == value;
-    case CU_STREAM_WAIT_VALUE_AND:
-      return (found & value) != 0;
-    default:
-      throw Fault{CUDA_ERROR_NOT_SUPPORTED, fmt::format("cuStreamWaitValue32 with flags {}", how)};
-  }
-}
-
 std::shared_ptr<Record> last_record(CUevent handle) {
   CUevent_st& event = made(handle);
   const std::lock_guard lock(fake().mutex);
@@ -138,12 +125,13 @@ CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t v
 CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return call([&] {
     CUstream_st& stream = made(handle);
-    is_reached(0, value, flags);
+    if (flags != CU_STREAM_WAIT_VALUE_GEQ)
+      throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamWaitValue32 for something else"};
     word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWaitValue32");
     enqueue(stream, [=, &context = *stream.context] {
       wait_until(context, [=] {
-        return is_reached(Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWaitValue32")).load(), value,
-                          flags);
+        const std::uint32_t found = Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWaitValue32")).load();
+        return static_cast<std::int32_t>(found - value) >= 0;
       });
     });
   });

@@ -6,9 +6,11 @@
 #include <thread>
 
 #include "backend/base/result.h"
+#include "backend/execute/execute.h"
 #include "backend/execute/reference/reference.h"
+#include "backend/strategies/strategy.h"
 #include "tests/fake_cuda/fake_cuda.h"
-#include "tests/gpu_ranks/ring_of_4.h"
+#include "tests/gpu_ranks/small_workloads.h"
 
 namespace spscope {
 namespace {
@@ -17,10 +19,25 @@ using fake_cuda::FakeCuda;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-Error error_of(const RingOf4& ring, const ExecuteOptions& options = {}) {
-  const std::optional<Error> error = failure_of([&] { ring.run(options); });
-  return error ? *error : Error(ErrorCode::kInternal, "nothing was thrown");
-}
+struct RingOf4 {
+  Request request = make_request(kSmallWorkloads[0], *find_pattern("sparge"), 4, Dtype::kFp32);
+  Plan plan = make_plan(*find_strategy("ring"), request, Parameters(find_strategy("ring")->parameters()));
+  Activations activations = generate_activations(request, 1);
+
+  OpId find_op(PostKind kind, int rank) const {
+    for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+      if (const Op& op = plan.ops[static_cast<std::size_t>(id)]; op.rank == rank && plan.kind_of(op) == kind) return id;
+    return kNone;
+  }
+  ExecuteResult run(ExecuteOptions options = {}) const {
+    options.device = "cuda";
+    return execute(plan, request, activations, options);
+  }
+  Error error(const ExecuteOptions& options = {}) const {
+    const std::optional<Error> error = failure_of([&] { run(options); });
+    return error ? *error : Error(ErrorCode::kInternal, "nothing was thrown");
+  }
+};
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
@@ -56,7 +73,7 @@ TEST(GpuFailure, WhateverADeviceDoesRankAndOpAreNamed) {
     ExecuteOptions options;
     if (code == ErrorCode::kRankHung) options.watchdog_seconds = 1;
     options.grace_seconds = 0.2;  // streams of other GPUs wait for a lost one for ever
-    const Error error = error_of(ring, options);
+    const Error error = ring.error(options);
     EXPECT_EQ(error.code(), code);
     EXPECT_THAT(error.what(), MatchesRegex(pattern));
     let_go();
@@ -66,9 +83,9 @@ TEST(GpuFailure, WhateverADeviceDoesRankAndOpAreNamed) {
 TEST(GpuFailure, WhatAKernelHasBrokenStaysWithItsContext) {
   const RingOf4 ring;
   const FakeCuda fake("fail=spscope_attend*:3");
-  EXPECT_EQ(error_of(ring).code(), ErrorCode::kRankFailed);
+  EXPECT_EQ(ring.error().code(), ErrorCode::kRankFailed);
   const Reference reference(ring.request, ring.activations, VerifyExtent::kFull, 0);
-  EXPECT_EQ(reference.check(ring.run({}).outputs).verdict, Verdict::kPassed);
+  EXPECT_EQ(reference.check(ring.run().outputs).verdict, Verdict::kPassed);
 }
 
 TEST(GpuFailure, AHangBeforeAnOpIsToldFromThoseThatWaitForIt) {
@@ -80,7 +97,7 @@ TEST(GpuFailure, AHangBeforeAnOpIsToldFromThoseThatWaitForIt) {
   options.before_op = [&](OpId id, const std::atomic<bool>& stopping) {
     while (id == victim && !stopping) sleep_ms(1);
   };
-  const Error error = error_of(ring, options);
+  const Error error = ring.error(options);
   EXPECT_EQ(error.code(), ErrorCode::kRankHung);
   EXPECT_THAT(error.what(), HasSubstr("rank 3 made no progress for "));
   EXPECT_THAT(error.what(), HasSubstr("in exchange op " + std::to_string(victim) + " (sequence 0, lane 1, peer ranks"));
@@ -94,7 +111,7 @@ TEST(GpuFailure, ARankThatThrowsIsNamedWithOpPeerSequenceAndBytes) {
   options.before_op = [&](OpId id, const auto&) {
     if (id == victim) throw std::runtime_error("link down");
   };
-  const Error error = error_of(ring, options);
+  const Error error = ring.error(options);
   EXPECT_EQ(error.code(), ErrorCode::kRankFailed);
   EXPECT_THAT(error.what(), MatchesRegex("rank 2 failed in exchange op [0-9]+ \\(sequence 0, lane 1, peer ranks 1, 3, "
                                          "[0-9]+ bytes\\): link down"));
@@ -111,7 +128,7 @@ TEST(GpuFailure, AnInterruptStopsTheRun) {
     sleep_ms(100);
     interrupt = true;
   });
-  const Error error = error_of(ring, options);
+  const Error error = ring.error(options);
   user.join();
   EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
 }

@@ -1,4 +1,4 @@
-// The collector `events`, told of ops as an executor tells of them. On plans it runs in tests/gpu_collect.
+// The collector `events`, told of ops as an executor tells of them. On plans it runs in tests/cli/collect-gpu.sh.
 #include <gtest/gtest.h>
 
 #include "collectors/collector.h"

@@ -87,7 +87,9 @@ TEST_P(CuptiCollects, EachLaunchIsOneEventWithItsOpOnTheStreamOfItsRank) {
       EXPECT_EQ(record.run, work.span.op_id == kNone ? kNoRun : RunId{9});
       EXPECT_LE(begin_ns, work.span.begin_ns);
       EXPECT_LE(work.span.end_ns, end_ns);
-      if (event_category(work.span.flags) != EventCategory::kKernel) continue;
+      const EventCategory category = event_category(work.span.flags);
+      EXPECT_EQ(work.bytes, category == EventCategory::kCopy ? 4'096 : category == EventCategory::kKernel ? 0 : 256);
+      if (category != EventCategory::kKernel) continue;
       ++kernels_of_op[work.span.op_id];
       EXPECT_EQ(kept.track.name, "stream 7");
       EXPECT_EQ(kept.track.device, "GPU 3");
