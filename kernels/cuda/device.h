@@ -2,7 +2,7 @@
 // (emulation/device_emulated.h, which declares the same functions). All of a kernel's accesses to memory go through
 // load_*, store_*, ldmatrix and copy_async, so that the emulation can check them.
 //
-// Names and fragment layouts are those of the PTX manual (ISA 8.x): ldmatrix, mma.m16n8k16, cp.async, mbarrier.
+// Names and fragment layouts are those of the PTX manual (ISA 8.x): ldmatrix, mma.m16n8k16, cp.async.
 #pragma once
 
 #include <cstddef>
@@ -75,25 +75,6 @@ SPSCOPE_DEVICE void copy_async_commit() { asm volatile("cp.async.commit_group;" 
 template <int kPending>
 SPSCOPE_DEVICE void copy_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
-}
-
-// -- mbarrier: threads arrive, others wait for the phase to end
-
-SPSCOPE_DEVICE void mbarrier_init(SharedAddress barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-SPSCOPE_DEVICE void mbarrier_arrive(SharedAddress barrier) {
-  asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(barrier) : "memory");
-}
-// Phases alternate between parity 0, the first, and 1; waits until the current or last phase of this parity has ended.
-SPSCOPE_DEVICE void mbarrier_wait(SharedAddress barrier, int parity) {
-  std::uint32_t ended = 0;
-  do {
-    asm volatile("{ .reg .pred ended; mbarrier.test_wait.parity.shared.b64 ended, [%1], %2; selp.u32 %0, 1, 0, ended; }"
-                 : "=r"(ended)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-  } while (ended == 0);
 }
 
 // -- matrices

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A run on GPUs with collectors, on the fake driver and CUPTI of CUDA 11 and 13 (12 and the other faults: tests/gpu_collect,
+# A run on GPUs with collectors, on the fake driver and CUPTI of CUDA 11 and 13 (12 and the other faults: tests/inject,
 # tests/unit/collectors): every launch, copy and memset is stored once, with its op and inside its repeat; what is lost is
 # counted, and a failure says why and what to do.
 # shellcheck source-path=SCRIPTDIR source=common.inc

@@ -118,7 +118,6 @@ void Allocations::free(std::uintptr_t address, MemoryKind kind) {
   if (at == live_.end() || at->second.kind != kind)
     throw Fault{kind == MemoryKind::kRegistered ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : CUDA_ERROR_INVALID_VALUE,
                 fmt::format("given up, but not taken: {}", words_about(address, 1))};
-  if (kind == MemoryKind::kIpc && --at->second.opened > 0) return;
   check_guards_of(at->second);
   free_locked(at);
 }
@@ -143,10 +142,7 @@ std::uintptr_t Allocations::open(const CUipcMemHandle& handle, int device) {
   std::memcpy(static_cast<void*>(&content), &handle, sizeof content);
   if (content.mark != IpcContent{}.mark) throw Fault{CUDA_ERROR_INVALID_VALUE, "not a handle of cuIpcGetMemHandle"};
   if (content.process == getpid()) throw Fault{CUDA_ERROR_INVALID_CONTEXT, "a process opens a handle of its own"};
-  const std::string owner(reinterpret_cast<const char*>(&content), sizeof content);
   const std::lock_guard lock(mutex_);
-  for (auto& [begin, allocation] : live_)
-    if (allocation.owner == owner) return ++allocation.opened, begin;
   const std::string path = fmt::format("/proc/{}/fd/{}", content.process, content.file);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   void* const mapped = file < 0 ? nullptr : map_file(file, content.mapped_bytes);
@@ -157,8 +153,6 @@ std::uintptr_t Allocations::open(const CUipcMemHandle& handle, int device) {
   opened.mapped = reinterpret_cast<std::uintptr_t>(mapped);
   opened.mapped_bytes = content.mapped_bytes;
   opened.begin = opened.mapped + kGuardBytes;
-  opened.opened = 1;
-  opened.owner = owner;
   live_[opened.begin] = opened;
   announce_memory(opened.begin, opened.num_bytes);
   return opened.begin;

@@ -30,9 +30,7 @@ struct Allocation {
   // The mapping with the guard zones; nothing for kRegistered.
   std::uintptr_t mapped = 0;
   std::size_t mapped_bytes = 0;
-  int file = -1;           // of kDevice: what other processes open
-  int opened = 0;          // of kIpc: how often
-  std::string owner = {};  // of kIpc: the handle
+  int file = -1;  // of kDevice: what other processes open
 
   std::uintptr_t end() const { return begin + num_bytes; }
   // "allocation 3 of device 0 (4096 bytes at 0x7f...)"

@@ -98,21 +98,16 @@ void copy_in(CUstream_st& stream, const CopyCall& copy) {
 }
 
 CUresult copy_bytes(CUstream stream, Area to, Area from, std::size_t num_bytes, const char* name) {
-  return call([&] { copy_in(stream_of(stream), {.to = to, .from = from, .row_bytes = num_bytes, .call = name}); });
+  return call([&] { copy_in(made(stream), {.to = to, .from = from, .row_bytes = num_bytes, .call = name}); });
 }
 
 Area of_host(const void* data) { return {.address = reinterpret_cast<std::uintptr_t>(data), .place = Place::kHost}; }
 Area of_device(CUdeviceptr address) { return {.address = address, .place = Place::kDevice}; }
 
-Area area_of(CUmemorytype type, CUdeviceptr device, const void* host, std::size_t x, std::size_t y, std::size_t pitch) {
-  if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
-    throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuMemcpy2DAsync of an array"};
-  const auto address = type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uintptr_t>(host) : device;
-  return {.address = address + y * pitch + x,
-          .pitch = pitch,
-          .place = type == CU_MEMORYTYPE_HOST     ? Place::kHost
-                   : type == CU_MEMORYTYPE_DEVICE ? Place::kDevice
-                                                  : Place::kUnified};
+Area area_of(CUmemorytype type, CUdeviceptr address, std::size_t pitch) {
+  if (type != CU_MEMORYTYPE_UNIFIED)
+    throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuMemcpy2DAsync of an array, or of one place"};
+  return {.address = address, .pitch = pitch};
 }
 
 }  // namespace
@@ -133,20 +128,18 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t num_bytes, CU
 
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* given, CUstream stream) {
   return call([&] {
-    if (!fake().settings.takes_pitches) throw Fault{CUDA_ERROR_INVALID_VALUE, ""};
-    copy_in(stream_of(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstHost,
-                                              given->dstXInBytes, given->dstY, given->dstPitch),
-                                .from = area_of(given->srcMemoryType, given->srcDevice, given->srcHost,
-                                                given->srcXInBytes, given->srcY, given->srcPitch),
-                                .row_bytes = given->WidthInBytes,
-                                .rows = given->Height,
-                                .call = "cuMemcpy2DAsync"});
+    if (fake().settings.pitch == 0) throw Fault{CUDA_ERROR_INVALID_VALUE, ""};
+    copy_in(made(stream), {.to = area_of(given->dstMemoryType, given->dstDevice, given->dstPitch),
+                           .from = area_of(given->srcMemoryType, given->srcDevice, given->srcPitch),
+                           .row_bytes = given->WidthInBytes,
+                           .rows = given->Height,
+                           .call = "cuMemcpy2DAsync"});
   });
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t num_bytes, CUstream stream) {
   return call([&] {
-    CUstream_st& into = stream_of(stream);
+    CUstream_st& into = made(stream);
     fake().allocations.holding(address, num_bytes, CUDA_ERROR_INVALID_VALUE, "cuMemsetD8Async");
     Observed observed(kMemsetCall, FakeDriverWork::kMemset, into);
     observed.work.bytes = num_bytes;

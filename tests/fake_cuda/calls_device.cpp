@@ -20,13 +20,11 @@ struct ErrorWords {
 #define SPSCOPE_ERROR_WORDS(name, words) \
   ErrorWords { name, #name, words }
 constexpr std::array kErrors = {
-    SPSCOPE_ERROR_WORDS(CUDA_SUCCESS, "no error"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
-    SPSCOPE_ERROR_WORDS(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered"),
@@ -36,22 +34,16 @@ constexpr std::array kErrors = {
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_NOT_READY, "device not ready"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
-    SPSCOPE_ERROR_WORDS(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
-    SPSCOPE_ERROR_WORDS(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
-                        "part or all of the requested memory range is "
-                        "already mapped"),
-    SPSCOPE_ERROR_WORDS(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED,
-                        "pointer does not correspond to a registered memory "
-                        "region"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
     SPSCOPE_ERROR_WORDS(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
 };
 #undef SPSCOPE_ERROR_WORDS
 
-const ErrorWords* words_of(CUresult result) {
+CUresult give_words(CUresult result, const char* ErrorWords::*which, const char** words) {
   const auto* const found = std::ranges::find(kErrors, result, &ErrorWords::result);
-  return found == kErrors.end() ? nullptr : found;
+  *words = found == kErrors.end() ? nullptr : found->*which;
+  return *words == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 void require_device(CUdevice device) {
@@ -68,7 +60,6 @@ void load_injection() {
 }
 
 int attribute_value(const Settings& settings, CUdevice_attribute attribute) {
-  const bool large = settings.major == 9 || settings.major == 10;
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
       return settings.major;
@@ -80,23 +71,8 @@ int attribute_value(const Settings& settings, CUdevice_attribute attribute) {
       return 1'980'000;
     case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
       return 3'200'000;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      return 1024;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-      return 32;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-      return 49152;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-      return large ? 232448 : 166912;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-      return large ? 233472 : 167936;
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
-    case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
-      return 1;
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-      return 3;
+      return settings.major == 9 || settings.major == 10 ? 232448 : 166912;
     default:
       throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("cuDeviceGetAttribute({})", static_cast<int>(attribute))};
   }
@@ -113,17 +89,9 @@ CUresult copy_text(const std::string& text, char* out, int room) {
 
 extern "C" {
 
-CUresult cuGetErrorName(CUresult result, const char** name) {
-  const ErrorWords* const words = words_of(result);
-  *name = words == nullptr ? nullptr : words->name;
-  return words == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
+CUresult cuGetErrorName(CUresult result, const char** name) { return give_words(result, &ErrorWords::name, name); }
 
-CUresult cuGetErrorString(CUresult result, const char** text) {
-  const ErrorWords* const words = words_of(result);
-  *text = words == nullptr ? nullptr : words->words;
-  return words == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
+CUresult cuGetErrorString(CUresult result, const char** text) { return give_words(result, &ErrorWords::words, text); }
 
 CUresult cuInit(unsigned) {
   if (!fake().initialised) load_injection();
@@ -178,7 +146,7 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
   return call([&] {
     require_device(device);
     require_device(peer);
-    *can = device != peer && fake().settings.peer ? 1 : 0;
+    *can = device != peer && fake().settings.peer != 0 ? 1 : 0;
   });
 }
 
@@ -236,7 +204,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
     CUctx_st& context = current_context();
     if (flags != 0 || peer == nullptr || peer == &context)
       throw Fault{CUDA_ERROR_INVALID_VALUE, "cuCtxEnablePeerAccess of no other context"};
-    if (!fake().settings.peer) throw Fault{CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, ""};
+    if (fake().settings.peer == 0) throw Fault{CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, ""};
     const std::lock_guard lock(fake().mutex);
     if (!context.peers.insert(peer->device).second) throw Fault{CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, ""};
   });

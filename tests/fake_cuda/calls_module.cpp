@@ -80,31 +80,11 @@ void run(Launch& launch, CUctx_st& context) {
   }
 }
 
-CUfunc_st& function_of(CUfunction handle) {
-  const std::lock_guard lock(fake().mutex);
-  for (const auto& module : fake().modules)
-    for (const auto& function : module->functions)
-      if (function.get() == handle && !module->unloaded) {
-        require_sound(*module->context);
-        return *function;
-      }
-  throw Fault{CUDA_ERROR_INVALID_HANDLE, "a handle is of no kernel, or of one that was unloaded"};
-}
-
-CUmod_st& module_of(CUmodule handle) {
-  for (const auto& module : fake().modules)
-    if (module.get() == handle && !module->unloaded) {
-      require_sound(*module->context);
-      return *module;
-    }
-  throw Fault{CUDA_ERROR_INVALID_HANDLE, "a handle is of no module, or of one that was unloaded"};
-}
-
 }  // namespace
 
 extern "C" {
 
-CUresult cuModuleLoadData(CUmodule* made, const void* image) {
+CUresult cuModuleLoadData(CUmodule* loaded, const void* image) {
   return call([&] {
     auto module = std::make_unique<CUmod_st>();
     module->context = &current_context();
@@ -114,7 +94,7 @@ CUresult cuModuleLoadData(CUmodule* made, const void* image) {
       throw Fault{CUDA_ERROR_INVALID_IMAGE, "cuModuleLoadData of something that is no image"};
     constexpr int kOldest = 8;  // of the images that kernels/cuda/CMakeLists.txt makes
     if (fake().settings.major < kOldest) throw Fault{CUDA_ERROR_NO_BINARY_FOR_GPU, ""};
-    *made = module.get();
+    *loaded = module.get();
     const std::lock_guard lock(fake().mutex);
     fake().modules.push_back(std::move(module));
   });
@@ -122,29 +102,30 @@ CUresult cuModuleLoadData(CUmodule* made, const void* image) {
 
 CUresult cuModuleUnload(CUmodule handle) {
   return call([&] {
-    const std::lock_guard lock(fake().mutex);
-    module_of(handle).unloaded = true;
+    CUmod_st& module = made(handle);
+    module.destroyed = true;
+    for (const auto& function : module.functions) function->destroyed = true;
   });
 }
 
-CUresult cuModuleGetFunction(CUfunction* made, CUmodule handle, const char* name) {
+CUresult cuModuleGetFunction(CUfunction* found, CUmodule handle, const char* name) {
   return call([&] {
     const std::optional<Kernel> kernel = find_kernel(name);
     if (!kernel) throw Fault{CUDA_ERROR_NOT_FOUND, fmt::format("there is no kernel {}", name)};
     const std::lock_guard lock(fake().mutex);
-    CUmod_st& module = module_of(handle);
+    CUmod_st& module = made(handle);
     auto function = std::make_unique<CUfunc_st>();
-    function->module = &module;
+    function->context = module.context;
     function->name = name;
     function->kernel = *kernel;
-    *made = function.get();
+    *found = function.get();
     module.functions.push_back(std::move(function));
   });
 }
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
   return call([&] {
-    CUfunc_st& function = function_of(handle);
+    CUfunc_st& function = made(handle);
     int most = 0;
     cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0);
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > most)
@@ -157,13 +138,12 @@ CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, i
 CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                         unsigned shared_bytes, CUstream into, void** arguments, void** extra) {
   return call([&] {
-    CUfunc_st& function = function_of(handle);
-    CUstream_st& stream = stream_of(into);
-    if (extra != nullptr || arguments == nullptr || function.module->context != stream.context)
+    CUfunc_st& function = made(handle);
+    CUstream_st& stream = made(into);
+    if (extra != nullptr || arguments == nullptr || function.context != stream.context)
       throw Fault{CUDA_ERROR_INVALID_VALUE, "launch of " + function.name + " without arguments, or on another device"};
     Launch launch{.function = &function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = shared_bytes};
     require_possible(launch);
-    ++fake().num_launches;
     {
       const std::lock_guard lock(fake().mutex);
       ++fake().launches[{function.name, gx}];

@@ -13,7 +13,7 @@ namespace {
 using Word = std::atomic_ref<std::uint32_t>;
 
 std::shared_ptr<Queue> queue_for(FakeDriver& driver, int number) {
-  const unsigned seed = driver.settings.jitter == 0 ? 0 : driver.settings.jitter + static_cast<unsigned>(number);
+  const auto seed = static_cast<unsigned>(driver.settings.jitter == 0 ? 0 : driver.settings.jitter + number);
   if (driver.settings.queues == 0) return Queue::start(seed);
   while (static_cast<int>(driver.queues.size()) < driver.settings.queues) driver.queues.push_back(Queue::start(seed));
   return driver.queues[static_cast<std::size_t>(number % driver.settings.queues)];
@@ -25,21 +25,8 @@ std::uint32_t& word_at(CUdeviceptr address, CUresult result, const char* what) {
   return *reinterpret_cast<std::uint32_t*>(address);
 }
 
-bool is_reached(std::uint32_t found, std::uint32_t value, unsigned how) {
-  switch (how) {
-    case CU_STREAM_WAIT_VALUE_GEQ:
-      return static_cast<std::int32_t>(found - value) >= 0;
-    case CU_STREAM_WAIT_VALUE_EQ:
-      return found == value;
-    case CU_STREAM_WAIT_VALUE_AND:
-      return (found & value) != 0;
-    default:
-      throw Fault{CUDA_ERROR_NOT_SUPPORTED, fmt::format("cuStreamWaitValue32 with flags {}", how)};
-  }
-}
-
 std::shared_ptr<Record> last_record(CUevent handle) {
-  CUevent_st& event = event_of(handle);
+  CUevent_st& event = made(handle);
   const std::lock_guard lock(fake().mutex);
   return event.last;
 }
@@ -53,7 +40,7 @@ void wait_done(const CUctx_st& context, Record& record) {
 }
 
 double time_of(CUevent handle) {
-  if (!event_of(handle).timed) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event without timing"};
+  if (!made(handle).timed) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event without timing"};
   const std::shared_ptr<Record> record = last_record(handle);
   if (record == nullptr) throw Fault{CUDA_ERROR_INVALID_HANDLE, "the time of an event that was not recorded"};
   const std::lock_guard lock(record->mutex);
@@ -72,7 +59,7 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
-CUresult cuStreamCreateWithPriority(CUstream* made, unsigned flags, int) {
+CUresult cuStreamCreateWithPriority(CUstream* created, unsigned flags, int) {
   return call([&] {
     CUctx_st& context = current_context();
     if (flags != CU_STREAM_NON_BLOCKING)
@@ -83,15 +70,14 @@ CUresult cuStreamCreateWithPriority(CUstream* made, unsigned flags, int) {
     stream->context = &context;
     stream->number = static_cast<int>(driver.streams.size()) + 1;
     stream->queue = queue_for(driver, stream->number);
-    *made = stream.get();
+    *created = stream.get();
     driver.streams.push_back(std::move(stream));
   });
 }
 
 CUresult cuStreamDestroy(CUstream handle) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
-    const std::lock_guard lock(fake().mutex);
+    CUstream_st& stream = made(handle);
     stream.destroyed = true;
     if (fake().settings.queues == 0) stream.queue->close();
   });
@@ -99,13 +85,13 @@ CUresult cuStreamDestroy(CUstream handle) {
 
 CUresult cuStreamQuery(CUstream handle) {
   return call([&] {
-    if (!is_idle(stream_of(handle))) throw Fault{CUDA_ERROR_NOT_READY, ""};
+    if (!is_idle(made(handle))) throw Fault{CUDA_ERROR_NOT_READY, ""};
   });
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
+    CUstream_st& stream = made(handle);
     Observed observed(kStreamSynchronizeCall, FakeDriverWork::kSynchronize, stream);
     observed.begin();
     wait_for(stream);
@@ -116,7 +102,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
+    CUstream_st& stream = made(handle);
     const std::shared_ptr<Record> record = last_record(event);
     if (record == nullptr) return;
     enqueue(stream, [&stream, record] {
@@ -128,7 +114,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
 
 CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
+    CUstream_st& stream = made(handle);
     if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
       throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamWriteValue32 with flags"};
     word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWriteValue32");
@@ -138,41 +124,38 @@ CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t v
 
 CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return call([&] {
-    CUstream_st& stream = stream_of(handle);
-    is_reached(0, value, flags);
+    CUstream_st& stream = made(handle);
+    if (flags != CU_STREAM_WAIT_VALUE_GEQ)
+      throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamWaitValue32 for something else"};
     word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWaitValue32");
     enqueue(stream, [=, &context = *stream.context] {
       wait_until(context, [=] {
-        return is_reached(Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWaitValue32")).load(), value,
-                          flags);
+        const std::uint32_t found = Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWaitValue32")).load();
+        return static_cast<std::int32_t>(found - value) >= 0;
       });
     });
   });
 }
 
-CUresult cuEventCreate(CUevent* made, unsigned flags) {
+CUresult cuEventCreate(CUevent* created, unsigned flags) {
   return call([&] {
     auto event = std::make_unique<CUevent_st>();
     event->context = &current_context();
     event->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
-    *made = event.get();
+    *created = event.get();
     const std::lock_guard lock(fake().mutex);
     fake().events.push_back(std::move(event));
   });
 }
 
 CUresult cuEventDestroy(CUevent handle) {
-  return call([&] {
-    CUevent_st& event = event_of(handle);
-    const std::lock_guard lock(fake().mutex);
-    event.destroyed = true;
-  });
+  return call([&] { made(handle).destroyed = true; });
 }
 
 CUresult cuEventRecord(CUevent handle, CUstream into) {
   return call([&] {
-    CUevent_st& event = event_of(handle);
-    CUstream_st& stream = stream_of(into);
+    CUevent_st& event = made(handle);
+    CUstream_st& stream = made(into);
     if (event.context != stream.context)
       throw Fault{CUDA_ERROR_INVALID_HANDLE, "an event is recorded in a stream of another device"};
     const auto record = std::make_shared<Record>();
@@ -191,7 +174,7 @@ CUresult cuEventRecord(CUevent handle, CUstream into) {
 
 CUresult cuEventSynchronize(CUevent handle) {
   return call([&] {
-    if (const std::shared_ptr<Record> record = last_record(handle)) wait_done(*event_of(handle).context, *record);
+    if (const std::shared_ptr<Record> record = last_record(handle)) wait_done(*made(handle).context, *record);
   });
 }
 

@@ -29,17 +29,6 @@ std::atomic<FakeDriver*>& current_driver() {
   return driver;
 }
 
-template <typename Handle>
-Handle& known(const std::vector<std::unique_ptr<Handle>>& handles, const Handle* handle, const char* what) {
-  const std::lock_guard lock(fake().mutex);
-  for (const auto& each : handles) {
-    if (each.get() != handle || each->destroyed) continue;
-    require_sound(*each->context);
-    return *each;
-  }
-  throw Fault{CUDA_ERROR_INVALID_HANDLE, std::string("a handle is of no ") + what + ", or of a destroyed one"};
-}
-
 }  // namespace
 
 std::unique_ptr<CUctx_st> make_context(FakeDriver& driver, int device) {
@@ -94,10 +83,6 @@ CUctx_st& current_context() {
   return *context_stack().back();
 }
 
-CUstream_st& stream_of(CUstream handle) { return known(fake().streams, handle, "stream"); }
-
-CUevent_st& event_of(CUevent handle) { return known(fake().events, handle, "event"); }
-
 CUresult call(const std::function<void()>& work) {
   try {
     if (!fake().initialised) throw Fault{CUDA_ERROR_NOT_INITIALIZED, "a call before cuInit()"};
@@ -115,13 +100,18 @@ void spscope_fake_cuda_reset(const char* settings) { spscope::fake_cuda::start_a
 
 const char* spscope_fake_cuda_fault() { return spscope::fake_cuda::fake().fault.c_str(); }
 
-long long spscope_fake_cuda_launches() { return spscope::fake_cuda::fake().num_launches; }
+long long spscope_fake_cuda_launches() {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  long long launches = 0;
+  for (const auto& [kernel, times] : driver.launches) launches += times;
+  return launches;
+}
 
 long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks) {
   spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
   const std::lock_guard lock(driver.mutex);
-  const auto found = driver.launches.find({kernel, blocks});
-  return found == driver.launches.end() ? 0 : found->second;
+  return driver.launches[{kernel, blocks}];
 }
 
 long long spscope_fake_cuda_modules() {

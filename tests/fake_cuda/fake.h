@@ -37,7 +37,7 @@ struct CUstream_st {
   CUctx_st* context = nullptr;
   std::shared_ptr<spscope::fake_cuda::Queue> queue;
   int number = 0;  // counted from 1
-  bool destroyed = false;
+  std::atomic<bool> destroyed = false;
   std::mutex mutex;  // of both counts
   std::condition_variable ended;
   std::int64_t num_enqueued = 0, num_ended = 0;
@@ -58,18 +58,20 @@ struct Record {
 
 struct CUevent_st {
   CUctx_st* context = nullptr;
-  bool timed = false, destroyed = false;
+  bool timed = false;
+  std::atomic<bool> destroyed = false;
   std::shared_ptr<spscope::fake_cuda::Record> last;  // nullptr: never recorded
 };
 
 struct CUmod_st {
   CUctx_st* context = nullptr;
-  bool unloaded = false;
+  std::atomic<bool> destroyed = false;
   std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
 
 struct CUfunc_st {
-  CUmod_st* module = nullptr;
+  CUctx_st* context = nullptr;
+  std::atomic<bool> destroyed = false;
   std::string name;
   spscope::fake_cuda::Kernel kernel;
   unsigned max_shared_bytes = 49152;
@@ -84,7 +86,6 @@ struct FakeDriver {
   FakeDriver* before = nullptr;  // the one that a reset ended
   std::atomic<bool> initialised = false;
   Allocations allocations;
-  std::atomic<std::int64_t> num_launches = 0;
   std::mutex mutex;  // of what follows, and of what handles say of themselves
   std::map<std::pair<std::string, unsigned>, std::int64_t> launches;  // by kernel and blocks of its grid
   std::vector<std::unique_ptr<CUctx_st>> contexts, broken_contexts;
@@ -111,9 +112,14 @@ void require_sound(const CUctx_st& context);
 CUctx_st& current_context();
 std::vector<CUctx_st*>& context_stack();
 
-// Of a handle, in the current context or another one. Throws Fault.
-CUstream_st& stream_of(CUstream handle);
-CUevent_st& event_of(CUevent handle);
+// What a handle is of, in the current context or another one. Throws Fault.
+template <typename Made>
+Made& made(Made* handle) {
+  if (handle == nullptr || handle->destroyed)
+    throw Fault{CUDA_ERROR_INVALID_HANDLE, "a handle is of nothing, or of what was destroyed"};
+  require_sound(*handle->context);
+  return *handle;
+}
 
 // What each call does around its work: results of Faults, and of a driver that has not been initialised.
 CUresult call(const std::function<void()>& work);

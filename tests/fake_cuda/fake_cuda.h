@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <string>
+#include <type_traits>
 
 #include "tests/fake_cuda/control.h"
 #include "tests/support/fake_library.h"
@@ -18,19 +19,20 @@ class FakeCuda {
   }
   FakeCuda(const FakeCuda&) = delete;
 
-  std::string fault() const { return library_.call<decltype(spscope_fake_cuda_fault)>("spscope_fake_cuda_fault")(); }
-  long long modules() const {
-    return library_.call<decltype(spscope_fake_cuda_modules)>("spscope_fake_cuda_modules")();
-  }
-  long long made() const { return library_.call<decltype(spscope_fake_cuda_made)>("spscope_fake_cuda_made")(); }
-  long long launches() const {
-    return library_.call<decltype(spscope_fake_cuda_launches)>("spscope_fake_cuda_launches")();
-  }
+  std::string fault() const { return call<decltype(spscope_fake_cuda_fault)>("spscope_fake_cuda_fault"); }
+  long long modules() const { return call<decltype(spscope_fake_cuda_modules)>("spscope_fake_cuda_modules"); }
+  long long made() const { return call<decltype(spscope_fake_cuda_made)>("spscope_fake_cuda_made"); }
+  long long launches() const { return call<decltype(spscope_fake_cuda_launches)>("spscope_fake_cuda_launches"); }
   long long launches_of(const char* kernel, unsigned blocks) const {
-    return library_.call<decltype(spscope_fake_cuda_launches_of)>("spscope_fake_cuda_launches_of")(kernel, blocks);
+    return call<decltype(spscope_fake_cuda_launches_of)>("spscope_fake_cuda_launches_of", kernel, blocks);
   }
 
  private:
+  template <typename Function, typename... Arguments>
+  std::invoke_result_t<Function*, Arguments...> call(const char* name, Arguments... arguments) const {
+    return library_.call<Function>(name)(arguments...);
+  }
+
   FakeLibrary library_;
 };
 

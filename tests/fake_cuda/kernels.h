@@ -1,5 +1,5 @@
-// The kernels that the fake CUDA driver launches: those of kernels/cuda on the emulator, and small ones for tests of
-// the fake itself (test_kernels.cpp).
+// The kernels that the fake CUDA driver launches: those of kernels/cuda on the emulator, and fake_fill for its own test
+// and for programs that are not spscope.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,13 @@
 #include <string_view>
 
 namespace spscope::fake_cuda {
+
+// "fake_fill": writes `value` to `num_words` words.
+struct FillWords {
+  std::uint32_t* words;
+  std::uint32_t num_words;
+  std::uint32_t value;
+};
 
 struct Extent {
   unsigned x = 1, y = 1, z = 1;
@@ -23,7 +30,6 @@ struct Kernel {
 
 // nullopt: no image has such a kernel.
 std::optional<Kernel> find_kernel(std::string_view name);
-std::optional<Kernel> find_test_kernel(std::string_view name);
 
 // Tells the emulator what memory kernels may touch.
 void announce_memory(std::uintptr_t begin, std::size_t num_bytes);

@@ -1,6 +1,8 @@
 #include "tests/fake_cuda/settings.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -15,6 +17,15 @@ constexpr struct {
                  {"hang", Failure::kHang},
                  {"kill", Failure::kKill},
                  {"lose", Failure::kLose}};
+
+struct Number {
+  std::string_view name;
+  int Settings::*value;
+};
+constexpr Number kNumbers[] = {{"devices", &Settings::devices},       {"sms", &Settings::num_sms},
+                               {"driver", &Settings::driver_version}, {"peer", &Settings::peer},
+                               {"pitch", &Settings::pitch},           {"unready", &Settings::unready},
+                               {"queues", &Settings::queues},         {"jitter", &Settings::jitter}};
 
 // "ATTEND:3" -> "ATTEND" and 3.
 std::pair<std::string, int> counted(const std::string& value) {
@@ -44,31 +55,17 @@ bool plant(Settings& settings, const std::string& key, const std::string& value)
 }
 
 bool set(Settings& settings, const std::string& key, const std::string& value) {
-  if (key == "devices") {
-    settings.devices = std::stoi(value);
+  if (const auto* const number = std::ranges::find(kNumbers, key, &Number::name); number != std::end(kNumbers)) {
+    settings.*number->value = std::stoi(value);
   } else if (key == "own") {
-    settings.own_gpus = value != "0" ? 1 + rank_of_process() : 0;
+    settings.own_gpus = 1 + rank_of_process();
   } else if (key == "capability") {
     settings.major = std::stoi(value);
     settings.minor = std::stoi(value.substr(value.find('.') + 1));
   } else if (key == "memory") {
     settings.memory_bytes = std::stoull(value);
-  } else if (key == "sms") {
-    settings.num_sms = std::stoi(value);
   } else if (key == "times" && value == "planted") {
     settings.planted_times = true;
-  } else if (key == "driver") {
-    settings.driver_version = std::stoi(value);
-  } else if (key == "peer") {
-    settings.peer = value != "0";
-  } else if (key == "pitch") {
-    settings.takes_pitches = value != "0";
-  } else if (key == "unready") {
-    settings.unready = std::stoi(value);
-  } else if (key == "queues") {
-    settings.queues = std::stoi(value);
-  } else if (key == "jitter") {
-    settings.jitter = static_cast<unsigned>(std::stoul(value));
   } else {
     return plant(settings, key, value);
   }

@@ -47,10 +47,10 @@ struct Settings {
   int num_sms = 4;
   bool planted_times = false;
   int driver_version = 0;  // 0: that of <cuda.h>
-  bool peer = true, takes_pitches = true;
+  int peer = 1, pitch = 1;
   int unready = 0;
-  int queues = 0;       // 0: each stream has its own
-  unsigned jitter = 0;  // 0: none
+  int queues = 0;  // 0: each stream has its own
+  int jitter = 0;  // 0: none
   std::vector<std::unique_ptr<PlantedFailure>> failures;
 };
 

@@ -3,24 +3,8 @@
 
 #include "tests/fake_cupti/fake.h"
 
-using spscope::fake_cupti::broke_rule;
-using spscope::fake_cupti::complete_all;
-using spscope::fake_cupti::complete_ended;
-using spscope::fake_cupti::complete_taken;
-using spscope::fake_cupti::Fake;
-using spscope::fake_cupti::fake;
-using spscope::fake_cupti::give_up_kernels;
-using spscope::fake_cupti::has_context;
-using spscope::fake_cupti::kVersion;
-using spscope::fake_cupti::observe_driver;
-using spscope::fake_cupti::planted;
-using spscope::fake_cupti::pushed_ids;
-using spscope::fake_cupti::record_bytes;
-using spscope::fake_cupti::report_driver_work;
-
+namespace spscope::fake_cupti {
 namespace {
-
-using Lock = std::lock_guard<std::mutex>;
 
 CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpti_CallbackFunc callback) {
   const CUptiResult result = planted(call);
@@ -52,7 +36,7 @@ extern "C" {
 
 CUptiResult cuptiGetVersion(std::uint32_t* version) {
   const Lock lock(fake().mutex);
-  *version = fake().settings.version != 0 ? fake().settings.version : kVersion;
+  *version = fake().settings.version != 0 ? static_cast<std::uint32_t>(fake().settings.version) : kVersion;
   return CUPTI_SUCCESS;
 }
 
@@ -157,10 +141,9 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType) {
   const Lock lock(fake().mutex);
   if (!fake().kinds.empty()) broke_rule("numbers of threads were chosen after a kind was enabled");
-  fake().system_threads = type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
   return CUPTI_SUCCESS;
 }
 
@@ -189,14 +172,14 @@ CUptiResult cuptiActivityFlushPeriod(std::uint32_t) {
 CUptiResult cuptiActivityFlushAll(std::uint32_t flag) {
   const Lock lock(fake().mutex);
   if (flag != 0 && flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) broke_rule("a flag that there is not");
-  if (fake().settings.late && fake().current.bytes != nullptr) fake().late.push_back(std::exchange(fake().current, {}));
+  if (fake().settings.late != 0 && fake().current.bytes != nullptr)
+    fake().late.push_back(std::exchange(fake().current, {}));
   if (flag == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) {
     give_up_kernels();
     complete_all();
   } else {
     complete_ended();
   }
-  complete_taken();
   return planted("cuptiActivityFlushAll");
 }
 
@@ -224,3 +207,5 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, std::uint32_t s
 }
 
 }  // extern "C"
+
+}  // namespace spscope::fake_cupti

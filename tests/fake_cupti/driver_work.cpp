@@ -12,10 +12,6 @@
 namespace spscope::fake_cupti {
 namespace {
 
-using Lock = std::lock_guard<std::mutex>;
-
-bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
-
 // A buffer is kept back while something is at work whose call is in it.
 std::uint32_t called(std::uint32_t callback) {
   const Lock lock(fake().mutex);
@@ -113,10 +109,6 @@ void worked(const FakeDriverWork* work) {
 }
 
 constexpr FakeDriverObserver kObserver = {called, now_ns, worked};
-
-}  // namespace
-
-namespace {
 
 template <typename Function>
 Function* of_driver(const char* name) {

@@ -43,7 +43,8 @@ std::size_t record_bytes(std::uint32_t kind) {
       return sizeof(Memset);
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return fake().settings.kernel_bytes != 0 ? fake().settings.kernel_bytes : sizeof(Kernel);
+      return fake().settings.kernel_bytes != 0 ? static_cast<std::size_t>(fake().settings.kernel_bytes)
+                                               : sizeof(Kernel);
     case CUPTI_ACTIVITY_KIND_DRIVER:
     case CUPTI_ACTIVITY_KIND_RUNTIME:
       return sizeof(CUpti_ActivityAPI);
@@ -102,11 +103,6 @@ void write(const void* record, std::size_t num_bytes) {
     ++f.num_dropped;
     return;
   }
-  while (static_cast<int>(f.taken.size()) < f.settings.take) {
-    std::size_t max_records = 0;
-    Buffer& more = f.taken.emplace_back();
-    f.request(&more.bytes, &more.size, &max_records);
-  }
   if (f.current.bytes != nullptr && f.current.size - f.current.used < num_bytes) {
     f.kept.push_back(std::exchange(f.current, {}));
     complete_if(has_ended);
@@ -125,12 +121,6 @@ void write(const void* record, std::size_t num_bytes) {
   f.current.last = f.current.used;
   std::memcpy(f.current.bytes + f.current.used, record, num_bytes);
   f.current.used += num_bytes;
-}
-
-void complete_taken() {
-  if (!fake().taken.empty()) fake().settings.take = 0;
-  for (const Buffer& buffer : std::exchange(fake().taken, {}))
-    if (buffer.bytes != nullptr) fake().complete(nullptr, 0, buffer.bytes, buffer.size, 0);
 }
 
 void complete_ended() {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/fake_cupti/control.h"
 #include "tests/fake_cupti/settings.h"
 
 namespace spscope::fake_cupti {
@@ -44,8 +45,7 @@ struct Buffer {
   std::int64_t number = 0;                   // 1 is the first
 };
 
-struct Fake {
-  std::mutex mutex;  // held while callbacks run, as CUPTI holds locks of its own
+struct State {
   Settings settings;
   bool subscribed = false;
   int process = 0;  // that subscribed
@@ -59,16 +59,20 @@ struct Fake {
   std::vector<Buffer> kept;                       // full ones in which something is at work
   std::map<std::uint32_t, std::int64_t> unended;  // correlations of what is at work, and the buffer it belongs to
   std::vector<std::uint32_t> unended_kernels;     // of FakeWork::unended
-  std::vector<Buffer> late, taken;
+  std::vector<Buffer> late;
   std::int64_t num_made = 0, num_kernels = 0, num_buffers = 0, num_requests = 0;
   std::size_t num_dropped = 0;  // since it was last asked for
   std::uint32_t correlation = 0;
-  bool system_threads = false;
   std::int64_t driver_work[4] = {};  // by FakeDriverWork::Kind: that the fake driver told of
   std::string fault;
 };
+struct Fake : State {
+  std::mutex mutex;  // held while callbacks run, as CUPTI holds locks of its own
+};
 
 Fake& fake();
+using Lock = std::lock_guard<std::mutex>;
+inline bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
 // The planted result of a call; CUPTI_SUCCESS when it works.
 CUptiResult planted(const std::string& call);
@@ -91,10 +95,10 @@ void report_driver_work();
 
 // How long the records of a kind are; 0: it does not know the kind. REQUIRES: the mutex is held.
 std::size_t record_bytes(std::uint32_t kind);
+// One end of a range, by this thread. REQUIRES: the mutex is held.
+void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, const char* domain);
 // Into the current buffer, or counted as dropped.
 void write(const void* record, std::size_t num_bytes);
-// Gives back what was taken with take=N.
-void complete_taken();
 // Gives buffers back: those in which all has ended, or all.
 void complete_ended();
 void complete_all();

@@ -11,28 +11,10 @@
 
 #include "tests/fake_cupti/fake.h"
 
-using spscope::fake_cupti::fake;
-using spscope::fake_cupti::write;
+namespace spscope::fake_cupti {
 
-namespace {
-
-using Lock = std::lock_guard<std::mutex>;
-
-// Records point to them.
-const char* kept_text(const char* text) {
-  static std::set<std::string>* const texts = std::make_unique<std::set<std::string>>().release();
-  return text == nullptr ? nullptr : texts->insert(text).first->c_str();
-}
-
-// Numbers of the ranges of this thread that are open.
-std::vector<std::uint32_t>& open_ranges() {
-  thread_local std::vector<std::uint32_t> ranges;
-  return ranges;
-}
-
-// REQUIRES: the mutex is held.
 void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, const char* domain) {
-  if (!fake().kinds.contains(CUPTI_ACTIVITY_KIND_MARKER)) return;
+  if (!enabled(CUPTI_ACTIVITY_KIND_MARKER)) return;
   // A lock of CUPTI's may have been held when the process forked.
   if (getpid() != fake().process) std::abort();
   CUpti_ActivityMarker2 record = {};
@@ -46,6 +28,20 @@ void write_marker(CUpti_ActivityFlag flag, std::uint32_t id, const char* name, c
   record.name = name;
   record.domain = domain;
   write(record);
+}
+
+namespace {
+
+// Records point to them.
+const char* kept_text(const char* text) {
+  static std::set<std::string>* const texts = std::make_unique<std::set<std::string>>().release();
+  return text == nullptr ? nullptr : texts->insert(text).first->c_str();
+}
+
+// Numbers of the ranges of this thread that are open.
+std::vector<std::uint32_t>& open_ranges() {
+  thread_local std::vector<std::uint32_t> ranges;
+  return ranges;
 }
 
 int push(const char* domain, const char* name) {
@@ -112,3 +108,5 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t tables) {
 }
 
 }  // extern "C"
+
+}  // namespace spscope::fake_cupti

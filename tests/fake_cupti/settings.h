@@ -7,7 +7,6 @@
 //   untimed=N         every N-th kernel has no times
 //   damage=N          the last record of every N-th buffer has a kind that there is not
 //   late=1            what a flush should give back comes with spscope_fake_cupti_deliver_late()
-//   take=N            from its first record to the next flush it holds N buffers more
 //   kernel_bytes=N    kernels are records of N bytes, a version that nobody knows
 //   shapes=N          kernels have N different grids; else each has its own
 //   silent=1          it steps over no record, as CUPTI 13.4 where there is no driver
@@ -15,7 +14,6 @@
 //   version=N         what cuptiGetVersion() tells, in place of its own
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -25,10 +23,9 @@ namespace spscope::fake_cupti {
 struct Settings {
   std::string other;
   std::map<std::string, int> failures;  // by CALL or CALL.KIND
-  int drop = 0, untimed = 0, damage = 0, shapes = 0, take = 0;
-  bool late = false, silent = false, silent_at_start = false;
-  std::size_t kernel_bytes = 0;  // 0: those of its version
-  std::uint32_t version = 0;     // 0: its own
+  int drop = 0, untimed = 0, damage = 0, shapes = 0, late = 0;
+  int kernel_bytes = 0, version = 0;  // 0: its own
+  bool silent = false, silent_at_start = false;
 };
 
 // Throws std::runtime_error naming a setting that is not known.

@@ -8,29 +8,10 @@
 #include "tests/fake_cupti/control.h"
 #include "tests/fake_cupti/fake.h"
 
-using spscope::fake_cupti::Buffer;
-using spscope::fake_cupti::complete_all;
-using spscope::fake_cupti::Copy;
-using spscope::fake_cupti::Fake;
-using spscope::fake_cupti::fake;
-using spscope::fake_cupti::Kernel;
-using spscope::fake_cupti::Memset;
-using spscope::fake_cupti::Overhead;
-using spscope::fake_cupti::PeerCopy;
-using spscope::fake_cupti::pushed_ids;
-using spscope::fake_cupti::read_settings;
-using spscope::fake_cupti::record_bytes;
-using spscope::fake_cupti::Synchronization;
-using spscope::fake_cupti::write;
-using spscope::fake_cupti::write_call;
-
+namespace spscope::fake_cupti {
 namespace {
 
-using Lock = std::lock_guard<std::mutex>;
-
 constexpr std::array kNames = {"attend_mma", "merge_rows", "copy_rows"};
-
-bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
 // By which domain the program works, and the call of each domain.
 struct Calls {
@@ -159,18 +140,8 @@ void synchronise(const FakeWork& work) {
 }
 
 void range() {
-  if (!enabled(CUPTI_ACTIVITY_KIND_MARKER)) return;
-  for (const CUpti_ActivityFlag end : {CUPTI_ACTIVITY_FLAG_MARKER_START, CUPTI_ACTIVITY_FLAG_MARKER_END}) {
-    CUpti_ActivityMarker2 record = {};
-    record.kind = CUPTI_ACTIVITY_KIND_MARKER;
-    record.flags = end;
-    record.timestamp = fake().timestamp();
-    record.id = 5;
-    record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-    record.name = end == CUPTI_ACTIVITY_FLAG_MARKER_START ? "layer 3" : nullptr;
-    record.domain = "model";
-    write(record);
-  }
+  write_marker(CUPTI_ACTIVITY_FLAG_MARKER_START, 5, "layer 3", "model");
+  write_marker(CUPTI_ACTIVITY_FLAG_MARKER_END, 5, nullptr, "model");
 }
 
 void overhead() {
@@ -188,22 +159,17 @@ void overhead() {
 
 // -- the other client, which takes CUPTI over
 
-constexpr std::size_t kBytesOfOther = 4096;
-std::set<std::uint8_t*> buffers_of_other;
+alignas(8) std::uint8_t buffer_of_other[4096];  // that it gives again and again, and never reads
 int num_unknown_to_other = 0;
 
 void CUPTIAPI request_of_other(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
-  *buffer = static_cast<std::uint8_t*>(std::malloc(kBytesOfOther));
-  *size = kBytesOfOther;
+  *buffer = buffer_of_other;
+  *size = sizeof buffer_of_other;
   *max_records = 0;
-  buffers_of_other.insert(*buffer);
 }
 
 void CUPTIAPI complete_for_other(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t) {
-  if (buffers_of_other.erase(buffer) != 0)
-    std::free(buffer);
-  else
-    ++num_unknown_to_other;
+  if (buffer != buffer_of_other) ++num_unknown_to_other;
 }
 
 std::uint64_t CUPTIAPI ticks_of_other() {
@@ -213,37 +179,15 @@ std::uint64_t CUPTIAPI ticks_of_other() {
 
 }  // namespace
 
-namespace spscope::fake_cupti {
-
 void give_up_kernels() { end_kernels(false); }
-
-}  // namespace spscope::fake_cupti
 
 extern "C" {
 
 void spscope_fake_cupti_reset(const char* settings) {
   const Lock lock(fake().mutex);
-  Fake& f = fake();
-  f.settings = read_settings(settings);
-  f.subscribed = false;
-  f.kinds.clear();
-  f.calls.clear();
-  f.buffer_for_each_thread = SPSCOPE_FAKE_CUPTI == 13;
-  f.request = nullptr;
-  f.complete = nullptr;
-  f.timestamp = nullptr;
-  f.current = {};
-  f.kept.clear();
-  f.unended.clear();
-  f.unended_kernels.clear();
-  f.late.clear();
-  f.taken.clear();
-  f.num_made = f.num_kernels = f.num_buffers = f.num_requests = 0;
-  f.num_dropped = 0;
-  f.correlation = 0;
-  f.system_threads = false;
+  static_cast<State&>(fake()) = {};
+  fake().settings = read_settings(settings);
   pushed_ids().clear();
-  f.fault.clear();
 }
 
 void spscope_fake_cupti_run(const FakeWork* work, unsigned repeats) {
@@ -310,3 +254,5 @@ const char* spscope_fake_cupti_fault() {
 }
 
 }  // extern "C"
+
+}  // namespace spscope::fake_cupti

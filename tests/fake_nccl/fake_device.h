@@ -1,10 +1,7 @@
-// A fake device of the fake NCCL. Its thread runs kernels in the order of their launches and writes when each channel
-// started and stopped, on a timer of its own, into a ring of 64 for each channel, as NCCL's kernels do. The proxy
-// thread polls the rings, as NCCL's does, and tells the plugin. What it did not read before it was written over is
-// counted.
+// A fake device of the fake NCCL. Its thread runs kernels in the order of their launches and tells the plugin, as
+// NCCL's proxy thread does, when each channel started and stopped, on a timer of its own.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -41,47 +38,27 @@ class FakeDevice {
 
   // A kernel on channels [0, num_channels), for so long.
   void launch(void* context, void* operation, int num_channels, std::int64_t duration_ns);
-  // The proxy thread polls, or does not.
-  void poll(bool on);
-  // Until all has run; and, while polling, is told.
+  // Until all has run and is told.
   void wait();
   std::vector<Ran> ran() const;
-  int written_over() const;
 
  private:
-  static constexpr int kRing = 64, kChannels = 32;
-  struct Entry {
-    std::uint64_t counter = 0, start = 0, stop = 0;
-    bool started = false, stopped = false;
-  };
   struct Kernel {
     void *context, *operation;
     int num_channels;
     std::int64_t duration_ns;
-    std::vector<std::uint64_t> base;  // by channel: its number there
-  };
-  struct Poll {  // a channel of a kernel that the proxy has to tell
-    void *context, *operation, *handle;
-    int channel;
-    std::uint64_t base;
-    bool started;
   };
   void run();
-  void proxy();
-  bool poll_one(Poll& poll);
+  Ran run_one(const Kernel& kernel);
 
   FakeNccl& nccl_;
   const DeviceTimer timer_;
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
-  std::deque<Kernel> kernels_;
-  std::deque<Poll> polls_;
-  std::array<std::array<Entry, kRing>, kChannels> rings_ = {};
-  std::array<std::uint64_t, kChannels> launched_ = {};
+  std::deque<Kernel> kernels_;  // the first one runs
   std::vector<Ran> ran_;
-  bool polling_ = true, leaving_ = false, running_ = false;
-  int written_over_ = 0;
-  std::thread device_, proxy_;
+  bool leaving_ = false;
+  std::thread thread_;
 };
 
 }  // namespace spscope::fake_nccl

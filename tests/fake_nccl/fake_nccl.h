@@ -58,10 +58,10 @@ class FakeNccl {
   void load();
   void unload();
   bool wants(std::uint64_t bit) const { return (static_cast<std::uint64_t>(mask()) & bit) != 0; }
-  template <typename Descriptor>
-  void* call_start(void* context, Descriptor descriptor);
-  template <typename Body>
-  void fill(Body& body, const Work& work);
+  template <typename Act>
+  auto with_plugin(const Act& act) const;
+  template <typename Fill>
+  void* start_event(void* context, std::uint64_t type, void* parent, const Fill& fill);
 
   const int newest_;
   const std::string plugin_name_;

@@ -21,8 +21,21 @@ namespace {
 
 using Lock = std::lock_guard<std::mutex>;
 
+#ifdef SPSCOPE_FAKE_NVML_OLD
+constexpr const char* kDriver = "525.147.05";
+constexpr std::uint32_t kLastField = 185;
+#else
+constexpr const char* kDriver = "580.65.06";
+constexpr std::uint32_t kLastField = 204;
+#endif
 constexpr int kUninitialized = 1;
 constexpr int kMaxGpus = 16;
+constexpr std::pair<int, const char*> kErrors[] = {{nvml::kSuccess, "Success"},
+                                                   {nvml::kNotSupported, "Not Supported"},
+                                                   {nvml::kNoPermission, "Insufficient Permissions"},
+                                                   {nvml::kDriverNotLoaded, "Driver Not Loaded"},
+                                                   {nvml::kGpuIsLost, "GPU is lost"},
+                                                   {nvml::kVersionMismatch, "Driver/library version mismatch"}};
 
 struct Fake {
   std::mutex mutex;
@@ -113,22 +126,8 @@ long long spscope_fake_nvml_calls(const char* call) {
 }
 
 const char* nvmlErrorString(int result) {
-  switch (result) {
-    case nvml::kSuccess:
-      return "Success";
-    case nvml::kNotSupported:
-      return "Not Supported";
-    case nvml::kNoPermission:
-      return "Insufficient Permissions";
-    case nvml::kDriverNotLoaded:
-      return "Driver Not Loaded";
-    case nvml::kGpuIsLost:
-      return "GPU is lost";
-    case nvml::kVersionMismatch:
-      return "Driver/library version mismatch";
-    default:
-      return "Unknown Error";
-  }
+  const auto* const found = std::ranges::find(kErrors, result, &std::pair<int, const char*>::first);
+  return found == std::end(kErrors) ? "Unknown Error" : found->second;
 }
 
 int nvmlInit_v2() {
@@ -150,11 +149,7 @@ int nvmlShutdown() {
 int nvmlSystemGetDriverVersion(char* version, std::uint32_t length) {
   const Lock lock(fake().mutex);
   const int result = result_of("nvmlSystemGetDriverVersion");
-#ifdef SPSCOPE_FAKE_NVML_OLD
-  if (result == nvml::kSuccess) std::snprintf(version, length, "525.147.05");
-#else
-  if (result == nvml::kSuccess) std::snprintf(version, length, "580.65.06");
-#endif
+  if (result == nvml::kSuccess) std::snprintf(version, length, "%s", kDriver);
   return result;
 }
 
@@ -189,7 +184,6 @@ int nvmlDeviceGetMigMode(void* gpu, std::uint32_t* now, std::uint32_t* pending) 
 int nvmlDeviceGetUtilizationRates(void* gpu, nvml::UseRates* rates) {
   const Lock lock(fake().mutex);
   int result = result_of("nvmlDeviceGetUtilizationRates", gpu);
-  if (result == nvml::kSuccess && index_of(gpu) == fake().settings.mig_gpu) result = nvml::kNotSupported;
   std::uint64_t busy = 0, memory = 0;
   if (result == nvml::kSuccess) result = next("utilization", gpu, busy);
   if (result == nvml::kSuccess) result = next("memory_utilization", gpu, memory);
@@ -225,11 +219,7 @@ int nvmlDeviceGetPcieThroughput(void* gpu, std::uint32_t direction, std::uint32_
               kb_per_s);
 }
 
-#ifdef SPSCOPE_FAKE_NVML_OLD
-constexpr std::uint32_t kLastField = 185;
-#else
-constexpr std::uint32_t kLastField = 204;
-
+#ifndef SPSCOPE_FAKE_NVML_OLD
 int nvmlDeviceGetCurrentClocksEventReasons(void* gpu, std::uint64_t* reasons) {
   return give("nvmlDeviceGetCurrentClocksEventReasons", "limits", gpu, reasons);
 }

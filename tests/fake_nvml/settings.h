@@ -2,9 +2,7 @@
 // spscope_fake_nvml_reset() (control.h). Settings are separated by spaces:
 //
 //   gpus=2                   how many GPUs there are, at 0000:01:00.0 and so on
-//   set=NAME@GPU:V,V,V       what successive calls give; the last one stays. Names are those of `values` in
-//   settings.cpp,
-//                            and field.138 and so on
+//   set=NAME@GPU:V,V,V       what successive calls give; the last one stays. Names are those of kUsual in settings.cpp
 //   fail=CALL:RESULT         the call fails: fail=nvmlInit_v2:9
 //   fail=CALL@GPU:RESULT     for one GPU; field.138 is a call, too
 //   fail=CALL@GPU:RESULT,N   once, the N-th time (from 1)

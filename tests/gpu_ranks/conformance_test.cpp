@@ -102,36 +102,19 @@ INSTANTIATE_TEST_SUITE_P(All, GpuConformance, ::testing::ValuesIn(kSmallWorkload
 
 // Kernels for tensor cores round weights to bf16, which a row feels whose values cancel: of 8,064 rows of 4 channels
 // the worst is off by 30 times as much as wide rows are.
-TEST(GpuConformance, RowsWhoseValuesCancelArePassedAndMissingTilesAreNot) {
+TEST(GpuConformance, RowsWhoseValuesCancelArePassed) {
   constexpr TestedWorkload kNarrow{.name = "narrow", .heads = 24, .head_dim = 4, .grid = {3, 7, 16}, .block = 64};
   const Request request = make_request(kNarrow, *find_pattern("sparge"), 1, Dtype::kBf16);
   const Activations activations = generate_activations(request, 11);
-  const Reference reference(request, activations, VerifyExtent::kFull, 0);
-  const auto verify = [&](const Request& executed) {
-    const FakeCuda fake;
-    ExecuteOptions options;
-    options.device = "cuda";
-    const Strategy& single = *find_strategy("single");
-    const Plan plan = make_plan(single, executed, Parameters(single.parameters()));
-    return reference.check(execute(plan, executed, activations, options).outputs);
-  };
-  const Verification whole = verify(request);
+  const FakeCuda fake;
+  const Strategy& single = *find_strategy("single");
+  const Plan plan = make_plan(single, request, Parameters(single.parameters()));
+  ExecuteOptions options;
+  options.device = "cuda";
+  const Verification whole = Reference(request, activations, VerifyExtent::kFull, 0)
+                                 .check(execute(plan, request, activations, options).outputs);
   EXPECT_EQ(whole.verdict, Verdict::kPassed);
   EXPECT_GT(whole.max_error, 5e-5) << "no row of this workload needs what the tolerance allows";
-  for (int head = 0; head < kNarrow.heads; head += 12) {
-    const BlockMask& executed = request.executed_mask().mask();
-    const auto starts = executed.coarse_starts();
-    BlockMask mask(kNarrow.heads, {starts.begin(), starts.end()});
-    std::int32_t missing = 0;
-    while (!executed.active(head, 1, missing)) ++missing;
-    for (int h = 0; h < kNarrow.heads; ++h)
-      for (std::int32_t q = 0; q < mask.coarse_blocks(); ++q)
-        for (std::int32_t k = 0; k < mask.coarse_blocks(); ++k)
-          if (executed.active(h, q, k) && !(h == head && q == 1 && k == missing)) mask.set(h, q, k);
-    EXPECT_EQ(verify(Request::attention(1, kNarrow.heads, kNarrow.head_dim, std::move(mask), Dtype::kBf16)).verdict,
-              Verdict::kFailed)
-        << head;
-  }
 }
 
 TEST(GpuConformance, OneSidedMovesEqualTheReference) {

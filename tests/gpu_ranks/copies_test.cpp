@@ -26,6 +26,13 @@ Plan plan_of(const Request& request, const char* strategy) {
   return make_plan(*find_strategy(strategy), request, Parameters(find_strategy(strategy)->parameters()));
 }
 
+ExecuteResult run(const Request& request, const char* strategy, int repeats = 1) {
+  ExecuteOptions options;
+  options.device = "cuda";
+  options.repeats = repeats;
+  return execute(plan_of(request, strategy), request, generate_activations(request, 1), options);
+}
+
 // Of a message of ulysses, each head is a run of tokens at both ends; runs of all heads have one pitch.
 TEST(GpuCopies, AMessageOfHeadsIsOneCopyForEachTensorAndSample) {
   const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kBf16);
@@ -57,24 +64,15 @@ TEST(GpuCopies, AMessageOfHeadsIsOneCopyForEachTensorAndSample) {
 
 TEST(GpuLaunches, AProcessLoadsTheKernelsOnceForAllItsRuns) {
   const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kBf16);
-  const Activations activations = generate_activations(request, 1);
   const FakeCuda fake;
-  ExecuteOptions options;
-  options.device = "cuda";
-  for (const char* const strategy : {"ulysses", "ring", "ulysses"})
-    execute(plan_of(request, strategy), request, activations, options);
+  for (const char* const strategy : {"ulysses", "ring", "ulysses"}) run(request, strategy);
   EXPECT_EQ(fake.modules(), 1);
 }
 
 TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
   const auto launches_of = [](const char* strategy) {
-    const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kFp32);
-    const Plan plan = plan_of(request, strategy);
     const FakeCuda fake;
-    ExecuteOptions options;
-    options.device = "cuda";
-    options.repeats = 2;
-    execute(plan, request, generate_activations(request, 1), options);
+    run(make_request(kEven, *find_pattern("dense"), 2, Dtype::kFp32), strategy, 2);
     return fake.launches();
   };
   EXPECT_EQ(launches_of("ulysses"), 2 * 2);   // an attend for each rank and repeat
@@ -126,13 +124,9 @@ TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
 // What a driver may do that ours has not been seen to: both have a way out.
 TEST(GpuCopies, DriversThatRefusePitchesOrAnswerEarlyGiveTheSameResults) {
   const Request request = make_request(kEven, *find_pattern("sparge"), 2, Dtype::kFp32);
-  const Plan plan = plan_of(request, "ulysses");
-  const Activations activations = generate_activations(request, 1);
   const auto output = [&](const char* settings) {
     const FakeCuda fake(settings);
-    ExecuteOptions options;
-    options.device = "cuda";
-    const ExecuteResult result = execute(plan, request, activations, options);
+    const ExecuteResult result = run(request, "ulysses");
     EXPECT_EQ(fake.fault(), "");
     return result.outputs.front().values;
   };

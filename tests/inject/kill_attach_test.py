@@ -11,8 +11,6 @@ merge, and a program whose attach was killed comes to its own end.
 Usage: kill_attach_test.py SPSCOPE PROGRAM LIBRARY [--moments N] [--seed S]
 """
 import argparse
-import csv
-import io
 import os
 import random
 import shutil
@@ -20,45 +18,46 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
+import unittest
 from pathlib import Path
+
+from attached import Attached
 
 EVENTS = "SELECT track.name, correlation_id FROM event JOIN track USING (track_id) ORDER BY track.name, begin_ns"
 LEDGERS = "SELECT track_id, sent, stored, dropped, unreadable, lost FROM ledger"
 ENDS_BY_ITSELF = 23  # exit code of a program that was not killed
+
+parser = argparse.ArgumentParser()
+for name in ("spscope", "program", "library"):
+    parser.add_argument(name, type=lambda path: Path(path).resolve())
+parser.add_argument("--moments", type=int, default=12)
+parser.add_argument("--seed", type=int, default=1)
+OPTIONS = parser.parse_args()
+Attached.SPSCOPE, Attached.LIBRARY = OPTIONS.spscope, OPTIONS.library
 
 
 def folders_in_memory():
     return set(Path("/dev/shm").iterdir())
 
 
-class Test:
-    def __init__(self, spscope, program, library, seed):
-        self.random = random.Random(seed)
-        self.program = Path(program).resolve()
-        self.home = Path(tempfile.mkdtemp(prefix="spscope-kill-attach-"))
-        (self.home / "bin").mkdir()
-        (self.home / "lib/spscope").mkdir(parents=True)
-        self.spscope = shutil.copy(spscope, self.home / "bin/spscope")
-        shutil.copy(library, self.home / "lib/spscope/libspscope_inject.so")
-        self.out, self.told = self.home / "out.db", self.home / "told"
-        self.counts, self.scratch = self.home / "counts", self.home / "scratch"
-        self.environment = {**os.environ, "TMPDIR": str(self.scratch), "SPSCOPE_SCRIPT": "threads=2 every_us=20",
-                            "SPSCOPE_SCRIPT_COUNTS": str(self.counts)}
-        for name in ("SLURM_TMPDIR", "CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "NVTX_INJECTION64_PATH", "RANK"):
-            self.environment.pop(name, None)
+class KillAttach(Attached):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(OPTIONS.seed)
+        self.told, self.counts, self.scratch = self.home / "told", self.home / "counts", self.home / "scratch"
+        self.environment.update(SPSCOPE_SCRIPT="threads=2 every_us=20", SPSCOPE_SCRIPT_COUNTS=str(self.counts))
         self.in_memory = folders_in_memory()
         self.events = self.acknowledged = self.nothing = 0
 
-    def ask(self, *words, code=0):
-        done = subprocess.run([self.spscope, *map(str, words)], capture_output=True, text=True, env=self.environment,
-                              check=False)
-        assert code is None or done.returncode == code, f"{words}: exit code {done.returncode}: {done.stderr}"
-        return done
-
-    def rows(self, query):
-        return list(csv.DictReader(io.StringIO(self.ask("sql", self.out, query, "--csv").stdout)))
+    def test_kills_at_random_moments(self):
+        for moment in range(OPTIONS.moments):
+            victims = ("program", "attach", "both")[moment % 3]
+            with self.subTest(moment=moment, victims=victims):
+                self.kill(victims, early=moment % 4 == 3)
+        print(f"{OPTIONS.moments} kills: {self.events} events, {self.acknowledged} of them acknowledged; {self.nothing} times "
+              "nothing was stored yet")
+        self.assertLess(self.nothing, OPTIONS.moments / 2, "hardly a kill met a program that collects")
 
     def start(self):
         for folder in (self.scratch, self.counts):
@@ -66,11 +65,10 @@ class Test:
             folder.mkdir()
         for path in [*self.home.glob("out.db*"), *self.home.glob("told")]:
             path.unlink()
-        self.said = open(self.home / "said", "w+", encoding="utf-8")
         return subprocess.Popen(
-            [self.spscope, "attach", "--acknowledge", self.told, "-o", self.out, "--", self.program, "init", "sleep", "900",
-             "exit", str(ENDS_BY_ITSELF)], env=self.environment, stdin=subprocess.DEVNULL, stdout=self.said,
-            stderr=self.said, start_new_session=True)
+            self.command("--acknowledge", self.told, OPTIONS.program, "init", "sleep", 900, "exit", ENDS_BY_ITSELF),
+            env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
 
     def pid_of_program(self, attach):
         """0 when it has not been started yet."""
@@ -93,6 +91,10 @@ class Test:
                 _, events, track = line.rstrip("\n").split(" ", 2)
                 last[track] = max(int(events), last.get(track, 0))
         return last
+
+    def ask(self, *words):
+        return subprocess.run([self.SPSCOPE, *map(str, words)], capture_output=True, text=True, env=self.environment,
+                              check=False)
 
     # -- judging
 
@@ -120,15 +122,11 @@ class Test:
         self.events += stored
         self.acknowledged += sum(told.values())
 
-    def judge_nothing(self):
-        assert not self.acknowledged_events(), "no file was made of events that were acknowledged"
-        self.nothing += 1
-
     def judge(self, attach_lives):
         if attach_lives:
             assert not list(self.scratch.iterdir()) and not Path(f"{self.out}.collecting").exists(), "attach left files"
         elif Path(f"{self.out}.collecting").exists():
-            recovered = self.ask("recover", self.out, "-o", self.out, code=None)
+            recovered = self.ask("recover", self.out, "-o", self.out)
             assert recovered.returncode in (0, 1, 2), recovered.stderr
         for path in self.scratch.iterdir():
             assert path.name.startswith("spscope-out-"), f"left: {path}"
@@ -137,7 +135,8 @@ class Test:
         if self.out.exists():
             self.judge_file(all_published=attach_lives)
         else:
-            self.judge_nothing()
+            assert not self.acknowledged_events(), "no file was made of events that were acknowledged"
+            self.nothing += 1
 
     # -- a moment
 
@@ -168,30 +167,6 @@ class Test:
         except OSError:
             return "Z"
 
-    def clean(self):
-        shutil.rmtree(self.home)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    for name in ("spscope", "program", "library"):
-        parser.add_argument(name)
-    parser.add_argument("--moments", type=int, default=12)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    test = Test(options.spscope, options.program, options.library, options.seed)
-    for moment in range(options.moments):
-        victims = ("program", "attach", "both")[moment % 3]
-        try:
-            test.kill(victims, early=moment % 4 == 3)
-        except BaseException:
-            print(f"moment {moment}, {victims}: see {test.home}", file=sys.stderr)
-            raise
-    print(f"{options.moments} kills: {test.events} events, {test.acknowledged} of them acknowledged; {test.nothing} times "
-          "nothing was stored yet")
-    assert test.nothing < options.moments / 2, "hardly a kill met a program that collects"
-    test.clean()
-
 
 if __name__ == "__main__":
-    main()
+    unittest.main(argv=sys.argv[:1])

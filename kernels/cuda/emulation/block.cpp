@@ -37,7 +37,6 @@ void EmulatedBlock::prepare(int threads, std::size_t shared_bytes) {
   threads_.resize(static_cast<std::size_t>(threads));
   warps_.assign(static_cast<std::size_t>(threads + 31) / 32, {});
   accesses_.assign(static_cast<std::size_t>(threads), {});
-  mbarriers_.clear();
   ready_.resize(static_cast<std::size_t>(threads));
   std::iota(ready_.begin(), ready_.end(), 0);
   next_ready_ = 0;
@@ -128,10 +127,9 @@ std::string EmulatedBlock::waiting_threads() const {
            (threads_[first].waits != Waits::kForWarp || end / 32 == first / 32))
       ++end;
     const char* const operation = warps_[first / 32].operation;
-    const std::string_view what = threads_[first].waits == Waits::kForBlock     ? "wait in sync_block"
-                                  : threads_[first].waits == Waits::kForBarrier ? "wait in mbarrier_wait"
-                                  : threads_[first].waits == Waits::kEnded      ? "have ended"
-                                                                                : operation;
+    const std::string_view what = threads_[first].waits == Waits::kForBlock ? "wait in sync_block"
+                                  : threads_[first].waits == Waits::kEnded  ? "have ended"
+                                                                            : operation;
     text += fmt::format("{}threads {} to {} {}{}", text.empty() ? "" : ", ", first, end - 1,
                         threads_[first].waits == Waits::kForWarp ? "wait for their warp in " : "", what);
     first = end;
@@ -253,44 +251,6 @@ void EmulatedBlock::copy_async_wait(int pending) {
     shared_.end_copy(running_, copy->to, 16, data);
   }
   copies.erase(copies.begin(), left);
-}
-
-// -- mbarrier
-
-EmulatedBlock::MBarrier& EmulatedBlock::mbarrier(std::uint32_t barrier) {
-  const auto found = mbarriers_.find(barrier);
-  if (found == mbarriers_.end())
-    fault_of_thread(fmt::format("there is no mbarrier at byte {} of shared memory", barrier));
-  fault_of_thread(shared_.visible(running_, barrier, 8));
-  return found->second;
-}
-
-void EmulatedBlock::mbarrier_init(std::uint32_t barrier, int arrivals) {
-  const std::uint64_t opaque = 0;
-  fault_of_thread(shared_.write(running_, barrier, 8, &opaque));
-  mbarriers_[barrier] = {arrivals, arrivals, 0, {}, {}};
-}
-
-void EmulatedBlock::mbarrier_arrive(std::uint32_t barrier) {
-  MBarrier& b = mbarrier(barrier);
-  clocks_.release(running_, b.arriving);
-  if (--b.missing > 0) return;
-  b.missing = b.arrivals;
-  ++b.phase;
-  b.arrived = b.arriving;
-  for (std::size_t t = 0; t < threads_.size(); ++t)
-    if (threads_[t].waits == Waits::kForBarrier && threads_[t].barrier == barrier && threads_[t].parity != b.phase % 2)
-      wake(static_cast<int>(t));
-}
-
-void EmulatedBlock::mbarrier_wait(std::uint32_t barrier, int parity) {
-  // Phase p, counted from 0, has parity p % 2; the one before the first counts as ended.
-  if (mbarrier(barrier).phase % 2 == parity) {
-    running().barrier = barrier;
-    running().parity = parity;
-    wait(Waits::kForBarrier);
-  }
-  clocks_.acquire(running_, mbarrier(barrier).arrived);
 }
 
 }  // namespace spscope::kernels::cuda

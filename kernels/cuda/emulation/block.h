@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -54,9 +53,6 @@ class EmulatedBlock {
   void copy_async(std::uint32_t to, const void* from, int num_bytes);
   void copy_async_commit();
   void copy_async_wait(int pending);
-  void mbarrier_init(std::uint32_t barrier, int arrivals);
-  void mbarrier_arrive(std::uint32_t barrier);
-  void mbarrier_wait(std::uint32_t barrier, int parity);
 
   // `act(operands)` once for the warp, with the operand of each lane; `operation` names what all lanes have to do.
   template <typename Operand, typename Act>
@@ -73,7 +69,7 @@ class EmulatedBlock {
   void read_matrices(const std::uint32_t (&rows)[32], std::uint16_t (&matrices)[4][8][8]);
 
  private:
-  enum class Waits { kNot, kForBlock, kForWarp, kForBarrier, kEnded };
+  enum class Waits { kNot, kForBlock, kForWarp, kEnded };
   struct PendingCopy {
     std::uint32_t to;
     const void* from;
@@ -82,8 +78,6 @@ class EmulatedBlock {
   struct Thread {
     Fiber fiber;
     Waits waits = Waits::kNot;
-    std::uint32_t barrier = 0;  // that it waits for, and its parity
-    int parity = 0;
     int syncs = 0, copy_waits = 0;  // calls so far
     int group = 0;                  // groups of copies committed so far
     std::vector<PendingCopy> copies;
@@ -92,10 +86,6 @@ class EmulatedBlock {
     int arrived = 0;
     const char* operation = nullptr;
     void* operands[32];
-  };
-  struct MBarrier {
-    int arrivals = 0, missing = 0, phase = 0;
-    Clock arriving, arrived;
   };
 
   static void run_thread();
@@ -112,7 +102,6 @@ class EmulatedBlock {
   void run_next();
   void note_access(std::uint32_t at, std::size_t num_bytes);
   void count_conflicts(int warp);
-  MBarrier& mbarrier(std::uint32_t barrier);
   std::string waiting_threads() const;
   void fault(std::string what);
   void fault_of_thread(const std::string& what);
@@ -127,7 +116,6 @@ class EmulatedBlock {
   std::vector<int> ready_;  // a ring: num_ready_ threads from ready_[next_ready_] on
   std::size_t next_ready_ = 0, num_ready_ = 0;
   std::vector<std::vector<SharedAccess>> accesses_;  // by thread
-  std::map<std::uint32_t, MBarrier> mbarriers_;
   Fiber host_;
   std::byte* stacks_ = nullptr;
   std::string fault_;

@@ -75,16 +75,12 @@ void CheckedShared::note_read(int thread, std::size_t index) {
 }
 
 std::string CheckedShared::read(int thread, std::uint32_t from, std::size_t num_bytes, void* out) {
-  if (std::string wrong = visible(thread, from, num_bytes); !wrong.empty()) return wrong;
-  for (std::size_t g = from / kGranuleBytes; g <= (from + num_bytes - 1) / kGranuleBytes; ++g) note_read(thread, g);
-  std::memcpy(out, bytes_.data() + from, num_bytes);
-  return "";
-}
-
-std::string CheckedShared::visible(int thread, std::uint32_t from, std::size_t num_bytes) const {
   if (std::string wrong = place(from, num_bytes); !wrong.empty()) return "reads " + wrong;
-  for (std::size_t g = from / kGranuleBytes; g <= (from + num_bytes - 1) / kGranuleBytes; ++g)
+  const std::size_t first = from / kGranuleBytes, last = (from + num_bytes - 1) / kGranuleBytes;
+  for (std::size_t g = first; g <= last; ++g)
     if (std::string wrong = check_read(thread, granules_[g]); !wrong.empty()) return where(wrong, g);
+  for (std::size_t g = first; g <= last; ++g) note_read(thread, g);
+  std::memcpy(out, bytes_.data() + from, num_bytes);
   return "";
 }
 

@@ -25,8 +25,6 @@ class CheckedShared {
   // An asynchronous copy: from the beginning to the end nobody may touch the bytes. Its end is a write of the thread.
   std::string begin_copy(int thread, std::uint32_t to, std::size_t num_bytes);
   void end_copy(int thread, std::uint32_t to, std::size_t num_bytes, const void* data);
-  // As `read`, for objects that threads touch at once by design; does not count as an access.
-  std::string visible(int thread, std::uint32_t from, std::size_t num_bytes) const;
 
  private:
   // The smallest number in shared memory has 2 bytes.

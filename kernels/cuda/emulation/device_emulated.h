@@ -67,14 +67,6 @@ void copy_async_wait() {
   EmulatedBlock::current().copy_async_wait(kPending);
 }
 
-inline void mbarrier_init(SharedAddress barrier, int arrivals) {
-  EmulatedBlock::current().mbarrier_init(barrier, arrivals);
-}
-inline void mbarrier_arrive(SharedAddress barrier) { EmulatedBlock::current().mbarrier_arrive(barrier); }
-inline void mbarrier_wait(SharedAddress barrier, int parity) {
-  EmulatedBlock::current().mbarrier_wait(barrier, parity);
-}
-
 inline void ldmatrix(std::uint32_t (&matrices)[4], SharedAddress row) {
   MatrixOperand operand{row, matrices};
   EmulatedBlock& block = EmulatedBlock::current();

@@ -1,6 +1,6 @@
 // Vector clocks: which accesses of the threads of a block are ordered by barriers between them.
 //
-// Each thread counts its own time, which advances when others may learn of what it did before (a release). An access
+// Each thread counts its own time, which advances when others may learn of what it did before. An access
 // (thread, time) happened before what thread b does now when b has learned of that time, over any chain of barriers
 // (Lamport 1978; as race detectors use it: Flanagan and Freund, FastTrack, PLDI 2009).
 #pragma once
@@ -19,8 +19,6 @@ struct Access {
   std::uint32_t time = 0;
   std::uint16_t thread = kNobody;
 };
-
-using Clock = std::vector<std::uint32_t>;  // by thread, the last time known of it
 
 class VectorClocks {
  public:
@@ -46,28 +44,18 @@ class VectorClocks {
     }
   }
 
-  // One side of a barrier where some arrive and others wait.
-  void release(int thread, Clock& into) {
-    into.resize(threads_, 0);
-    learn_into(into, thread);
-    advance(thread);
-  }
-  void acquire(int thread, const Clock& from) {
-    for (std::size_t i = 0; i < from.size(); ++i) known_[row(thread) + i] = std::max(known_[row(thread) + i], from[i]);
-  }
-
  private:
   std::size_t row(int thread) const { return static_cast<std::size_t>(thread) * threads_; }
   const std::uint32_t* known(int thread) const { return known_.data() + row(thread); }
   void advance(int thread) { ++known_[row(thread) + static_cast<std::size_t>(thread)]; }
-  void learn_into(Clock& clock, int thread) const {
+  void learn_into(std::vector<std::uint32_t>& clock, int thread) const {
     const std::uint32_t* const of = known(thread);
     for (std::size_t i = 0; i < threads_; ++i) clock[i] = std::max(clock[i], of[i]);
   }
 
   std::size_t threads_ = 0;
   std::vector<std::uint32_t> known_;  // [thread][of thread]
-  Clock met_;
+  std::vector<std::uint32_t> met_;
 };
 
 }  // namespace spscope::kernels::cuda

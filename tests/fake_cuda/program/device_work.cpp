@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "tests/fake_cuda/test_kernels.h"
+#include "tests/fake_cuda/kernels.h"
 
 namespace spscope::fake_cuda {
 namespace {

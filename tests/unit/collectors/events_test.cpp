@@ -1,4 +1,4 @@
-// The collector `events`, told of ops as an executor tells of them. On plans it runs in tests/gpu_collect.
+// The collector `events`, told of ops as an executor tells of them. On plans it runs in tests/cli/collect-gpu.sh.
 #include <gtest/gtest.h>
 
 #include "collectors/collector.h"
@@ -51,15 +51,6 @@ TEST(EventsCollector, AnOpIsAPieceOfWorkAndATransferOneFromWhenDataMoved) {
   EXPECT_EQ(sink.tracks()[1].records[0].run, RunId{3});
   EXPECT_EQ(collector->cost().records, 3);
   EXPECT_EQ(collector->cost().dropped, 0);
-}
-
-TEST(EventsCollector, WhatFindsNoRoomIsCounted) {
-  KeptTrace sink(4);
-  const std::unique_ptr<Collector> collector = start_events(sink, {});
-  for (OpId op = 0; op < 6; ++op) collector->op_ended(0, 0, compute(op));
-  EXPECT_EQ(collector->cost().records, 4);
-  EXPECT_EQ(collector->cost().dropped, 2);
-  EXPECT_EQ(sink.ledger(), (LedgerRecord{.sent = 6, .stored = 4, .dropped = 2}));
 }
 
 }  // namespace

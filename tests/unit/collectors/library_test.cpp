@@ -28,25 +28,18 @@ TEST(CuptiLibrary, TheOneThatIsMappedComesFirst) {
 
 TEST(CuptiLibrary, TheOneBesideTheRuntimeComesBeforeThoseOfTheLoader) {
   const TemporaryFolder folder;
-  // NVIDIA's Python packages of CUDA 12, and a toolkit.
-  const std::string runtime = file(folder, "nvidia/cuda_runtime/lib/libcudart.so.12");
-  const std::string package = file(folder, "nvidia/cuda_cupti/lib/libcupti.so.12");
-  const std::string toolkit_runtime = file(folder, "cuda/lib64/libcudart.so.11.0");
-  const std::string toolkit = file(folder, "cuda/extras/CUPTI/lib64/libcupti.so.11.8");
-  const std::string packaged = file(folder, "dist/libcupti.so.13"),
-                    packaged_runtime = file(folder, "dist/libcudart.so.13");
-  EXPECT_EQ(library_candidates(std::vector{runtime}, 13000).front(), package);
-  EXPECT_EQ(library_candidates(std::vector{toolkit_runtime}, 13000).front(), toolkit);
-  EXPECT_EQ(library_candidates(std::vector{packaged_runtime}, 13000).front(), packaged);
-}
-
-TEST(CuptiLibrary, OneThatAPackageRenamedIsFoundAsWell) {
-  const TemporaryFolder folder;
-  const std::string runtime = file(folder, "torch.libs/libcudart-9335f6a2.so.12.4.127");
-  const std::string renamed = file(folder, "torch.libs/libcupti-1a2b3c4d.so.12");
+  // NVIDIA's Python packages of CUDA 12, a toolkit, packages of a distribution, and a wheel that renames both.
+  const std::pair<const char*, const char*> beside[] = {
+      {"nvidia/cuda_runtime/lib/libcudart.so.12", "nvidia/cuda_cupti/lib/libcupti.so.12"},
+      {"cuda/lib64/libcudart.so.11.0", "cuda/extras/CUPTI/lib64/libcupti.so.11.8"},
+      {"dist/libcudart.so.13", "dist/libcupti.so.13"},
+      {"torch.libs/libcudart-9335f6a2.so.12.4.127", "torch.libs/libcupti-1a2b3c4d.so.12"}};
   file(folder, "torch.libs/libcuptihelper.so");
-  EXPECT_EQ(library_candidates(std::vector{runtime}, 13000).front(), renamed);
-  EXPECT_EQ(library_candidates(std::vector{renamed}, 13000).front(), renamed);
+  for (const auto& [runtime, cupti] : beside) {
+    const std::string expected = file(folder, cupti);
+    EXPECT_EQ(library_candidates(std::vector{file(folder, runtime)}, 13000).front(), expected);
+    EXPECT_EQ(library_candidates(std::vector{expected}, 13000).front(), expected);
+  }
   EXPECT_EQ(library_candidates(std::vector{folder / "torch.libs/libcuptihelper.so"}, 13000).front(), "libcupti.so.13");
 }
 

@@ -9,28 +9,17 @@
 namespace spscope {
 namespace {
 
-using testing::HasSubstr;
-
-class NcclCannotCollect : public testing::Test {
- protected:
-  ~NcclCannotCollect() override { ::unsetenv("NCCL_PROFILER_PLUGIN"); }
-  static std::string why(const char* plugin) {
-    if (plugin != nullptr) ::setenv("NCCL_PROFILER_PLUGIN", plugin, 1);
-    return nccl_cannot_collect().value_or("it can");
+TEST(NcclCannotCollect, SaysWhyUnlessNcclWillLoadThisProgram) {
+  const std::pair<const char*, const char*> cases[] = {{"", "does not use NCCL"},
+                                                       {"inspector", "loads the profiler inspector here"},
+                                                       {"none", "unset it"},
+                                                       {"STATIC_PLUGIN", "loads the profiler STATIC_PLUGIN here"},
+                                                       {"/proc/self/exe", "it can"}};
+  for (const auto& [plugin, why] : cases) {
+    if (*plugin != '\0') ::setenv("NCCL_PROFILER_PLUGIN", plugin, 1);
+    EXPECT_THAT(nccl_cannot_collect().value_or("it can"), testing::HasSubstr(why));
   }
-};
-
-TEST_F(NcclCannotCollect, WithoutNccl) { EXPECT_THAT(why(nullptr), HasSubstr("does not use NCCL")); }
-
-TEST_F(NcclCannotCollect, WithAnotherProfiler) {
-  EXPECT_THAT(why("inspector"), HasSubstr("loads the profiler inspector here"));
-  EXPECT_THAT(why("none"), HasSubstr("unset it"));
-}
-
-TEST_F(NcclCannotCollect, ButWhenNcclWillLoadThisProgram) { EXPECT_EQ(why("/proc/self/exe"), "it can"); }
-
-TEST_F(NcclCannotCollect, AsAStaticPluginThatThisProgramHasNot) {
-  EXPECT_THAT(why("STATIC_PLUGIN"), HasSubstr("loads the profiler STATIC_PLUGIN here"));
+  ::unsetenv("NCCL_PROFILER_PLUGIN");
 }
 
 }  // namespace

@@ -25,42 +25,45 @@ struct TrackRowsTest : testing::Test {
   TrackRows rows{sink, {.kind = TrackKind::kDeviceStream, .name = "stream 7"}};
 
   // Begin and end of what is on a row, in the order in which it was handed over.
-  std::vector<Times> row(int slot) {
+  static std::vector<Times> times_of(const KeptTrace::KeptTrack& kept) {
     std::vector<Times> times;
-    for (const KeptTrace::KeptTrack& kept : sink.tracks())
-      if (kept.track.slot == slot)
-        for (const RingRecord& record : kept.records) {
-          times.emplace_back(record.span.begin_ns, record.span.end_ns);
-          EXPECT_EQ(record.span.flags, event_flags(EventCategory::kKernel, slot));
-        }
+    for (const RingRecord& record : kept.records) {
+      times.emplace_back(record.span.begin_ns, record.span.end_ns);
+      EXPECT_EQ(record.span.flags, event_flags(EventCategory::kKernel, kept.track.slot));
+    }
     return times;
+  }
+  std::vector<Times> row(int slot) {
+    for (const KeptTrace::KeptTrack& kept : sink.tracks())
+      if (kept.track.slot == slot) return times_of(kept);
+    return {};
   }
 };
 
-TEST_F(TrackRowsTest, WorkThatComesInAnyOrderIsHandedOverByItsBegin) {
-  for (const Times& times : {Times{30, 40}, {10, 20}, {20, 30}}) rows.add(work(times.first, times.second));
-  rows.settle(kAll);
-  EXPECT_EQ(row(0), (std::vector<Times>{{10, 20}, {20, 30}, {30, 40}}));
-  ASSERT_EQ(sink.tracks().size(), 1u);
-  EXPECT_EQ(sink.tracks()[0].track, (Track{.kind = TrackKind::kDeviceStream, .name = "stream 7"}));
-}
-
-TEST_F(TrackRowsTest, WhatOverlapsGoesToTheFirstRowThatIsFree) {
-  for (const Times& times : {Times{0, 100}, {10, 50}, {20, 60}, {50, 70}, {60, 80}, {100, 110}})
-    rows.add(work(times.first, times.second));
-  rows.settle(kAll);
-  EXPECT_EQ(row(0), (std::vector<Times>{{0, 100}, {100, 110}}));
-  EXPECT_EQ(row(1), (std::vector<Times>{{10, 50}, {50, 70}}));
-  EXPECT_EQ(row(2), (std::vector<Times>{{20, 60}, {60, 80}}));
-  for (const KeptTrace::KeptTrack& kept : sink.tracks()) EXPECT_FALSE(kept.track.overlapping);
-}
-
-TEST_F(TrackRowsTest, OfWhatBeginsTogetherTheLongestComesFirst) {
-  rows.add(work(0, 10));
-  rows.add(work(0, 100));
-  rows.settle(kAll);
-  EXPECT_EQ(row(0), (std::vector<Times>{{0, 100}}));
-  EXPECT_EQ(row(1), (std::vector<Times>{{0, 10}}));
+TEST_F(TrackRowsTest, WorkLiesByItsBeginOnTheFirstRowThatIsFree) {
+  const struct {
+    const char* what;
+    std::vector<Times> added;
+    std::vector<std::vector<Times>> rows;
+  } cases[] = {{"in any order", {{30, 40}, {10, 20}, {20, 30}}, {{{10, 20}, {20, 30}, {30, 40}}}},
+               {"what overlaps",
+                {{0, 100}, {10, 50}, {20, 60}, {50, 70}, {60, 80}, {100, 110}},
+                {{{0, 100}, {100, 110}}, {{10, 50}, {50, 70}}, {{20, 60}, {60, 80}}}},
+               {"of what begins together the longest first", {{0, 10}, {0, 100}}, {{{0, 100}}, {{0, 10}}}}};
+  for (const auto& [what, added, expected] : cases) {
+    SCOPED_TRACE(what);
+    TrackRows added_rows(sink, {.kind = TrackKind::kDeviceStream, .name = what});
+    for (const Times& times : added) added_rows.add(work(times.first, times.second));
+    added_rows.settle(kAll);
+    std::vector<std::vector<Times>> found;
+    for (const KeptTrace::KeptTrack& kept : sink.tracks()) {
+      if (kept.track.name != what) continue;
+      EXPECT_EQ(kept.track.slot, std::ssize(found));
+      EXPECT_FALSE(kept.track.overlapping);
+      found.push_back(times_of(kept));
+    }
+    EXPECT_EQ(found, expected);
+  }
 }
 
 TEST_F(TrackRowsTest, WhatHasNotEndedByThenIsHeld) {
@@ -133,15 +136,46 @@ TEST(TrackRows, WaitsForRoomWhileARingIsRead) {
   EXPECT_EQ(rows.num_refused(), 0);
 }
 
-TEST(TrackRows, WithoutAReaderItWaitsOnceAndTheRestIsCounted) {
-  KeptTrace sink(4);
-  TrackRows rows(sink, {.kind = TrackKind::kDeviceStream});
-  for (int i = 0; i < 20; ++i) rows.add(work(i, i + 1));
-  const std::int64_t begin_ns = now_ns();
-  rows.settle(kAll);
-  EXPECT_LT(now_ns() - begin_ns, 10'000'000'000) << "16 waits would take longer";
-  EXPECT_EQ(sink.ledger(), (LedgerRecord{.sent = 20, .stored = 4, .dropped = 16}));
-  EXPECT_EQ(rows.num_refused(), 16);
+struct RoomWaitTest : testing::Test {
+  TrackRows rows(int stream) {
+    return {sink, {.kind = TrackKind::kDeviceStream, .name = "stream " + std::to_string(stream)}, wait};
+  }
+  // How long it takes to hand over so much work.
+  std::int64_t settle_ns(TrackRows& rows, int count) {
+    for (int i = 0; i < count; ++i, ++next_ns) rows.add(work(next_ns, next_ns + 1));
+    const std::int64_t begin_ns = now_ns();
+    rows.settle(kAll);
+    return now_ns() - begin_ns;
+  }
+  KeptTrace sink{4};
+  std::shared_ptr<RoomWait> wait = std::make_shared<RoomWait>();
+  std::int64_t next_ns = 0;
+};
+
+TEST_F(RoomWaitTest, OneSecondForAllTracksOfAReaderThatIsGone) {
+  std::vector<TrackRows> tracks;
+  for (int i = 0; i < 10; ++i) tracks.push_back(rows(i));
+  const std::int64_t first_ns = settle_ns(tracks[0], 8);
+  std::int64_t others_ns = 0;
+  for (std::size_t i = 1; i < 10; ++i) others_ns += settle_ns(tracks[i], 8);
+  EXPECT_GE(first_ns, 1'000'000'000);
+  EXPECT_LT(others_ns, 900'000'000) << "none of them waits once more";
+  EXPECT_EQ(sink.ledger(), (LedgerRecord{.sent = 80, .stored = 40, .dropped = 40}));
+  for (const TrackRows& track : tracks) EXPECT_EQ(track.num_refused(), 4);
+}
+
+TEST_F(RoomWaitTest, AReaderThatComesBackIsWaitedForAgain) {
+  TrackRows first = rows(0), second = rows(1);
+  settle_ns(first, 5);
+  sink.take();
+  settle_ns(second, 4);
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    sink.take();
+  });
+  settle_ns(second, 1);
+  reader.join();
+  EXPECT_EQ(sink.ledger("stream 1").dropped, 0);
 }
 
 }  // namespace

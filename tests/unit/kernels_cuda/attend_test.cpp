@@ -27,15 +27,11 @@ AttendProblem::Outcome run(const ProblemShape& shape, int compute_capability = 8
   return problem.compare();
 }
 
-std::string describe(const ProblemShape& shape) {
-  std::string text = std::string(dtype_name(shape.dtype)) + " head_dim " + std::to_string(shape.head_dim) + " heads " +
-                     std::to_string(shape.heads) + " sequences " + std::to_string(shape.sequences) + " density " +
-                     std::to_string(shape.density) + (shape.fresh ? " fresh" : "") +
-                     (shape.finished ? " finished" : "") + (shape.interleaved ? " interleaved" : "") + " rows";
-  for (const std::int32_t rows : shape.q_rows) text += " " + std::to_string(rows);
-  text += " keys";
-  for (const std::int32_t rows : shape.k_rows) text += " " + std::to_string(rows);
-  return text;
+void expect_reference(const ProblemShape& shape, int compute_capability = 80) {
+  SCOPED_TRACE("seed " + std::to_string(shape.seed) + ", head_dim " + std::to_string(shape.head_dim));
+  const AttendProblem::Outcome outcome = run(shape, compute_capability);
+  EXPECT_LE(outcome.nmse, shape.dtype == Dtype::kFp32 ? kMaxNmseFp32 : kMaxNmseBf16);
+  EXPECT_EQ(outcome.wrong, "");
 }
 
 // Stretches of one block size, the last one shorter, as a mask cuts tokens; about `rows` rows.
@@ -67,13 +63,7 @@ ProblemShape random_shape(std::uint64_t seed) {
 }
 
 TEST(CudaAttend, EqualsReferenceOnRandomShapes) {
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
-    const ProblemShape shape = random_shape(seed);
-    SCOPED_TRACE(describe(shape));
-    const AttendProblem::Outcome outcome = run(shape);
-    EXPECT_LE(outcome.nmse, kMaxNmseBf16);
-    EXPECT_EQ(outcome.wrong, "");
-  }
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) expect_reference(random_shape(seed));
 }
 
 // Without tensor cores for the dtype: fp32, and bf16 on processors before sm_80.
@@ -82,33 +72,22 @@ TEST(CudaAttend, PlainEqualsReferenceOnRandomShapes) {
     ProblemShape shape = random_shape(seed);
     if (seed % 3 != 0) shape.dtype = Dtype::kFp32;
     if (seed % 5 == 0) shape.head_dim = static_cast<int>(1 + seed % 4);
-    SCOPED_TRACE(describe(shape));
-    const AttendProblem::Outcome outcome = run(shape, 75);
-    EXPECT_LE(outcome.nmse, shape.dtype == Dtype::kFp32 ? kMaxNmseFp32 : kMaxNmseBf16);
-    EXPECT_EQ(outcome.wrong, "");
+    expect_reference(shape, 75);
   }
 }
 
-TEST(CudaAttend, EqualsReferenceOnTheLongestStretches) {
+// The longest ones, and more of them than are looked up at once.
+TEST(CudaAttend, EqualsReferenceOnLongAndOnManyStretches) {
   for (const int head_dim : {20, 64, 128}) {
-    ProblemShape shape{.head_dim = head_dim, .heads = 2, .density = 0.7, .interleaved = true, .fresh = false};
-    shape.q_rows = {384, 7};
-    shape.k_rows = {384, 1, 300};
-    const AttendProblem::Outcome outcome = run(shape);
-    EXPECT_LE(outcome.nmse, kMaxNmseBf16);
-    EXPECT_EQ(outcome.wrong, "");
-  }
-}
-
-// More stretches than are looked up at once.
-TEST(CudaAttend, EqualsReferenceOnManyStretches) {
-  for (const int head_dim : {64, 128}) {
-    ProblemShape shape{.head_dim = head_dim, .density = 0.8};
-    shape.q_rows = {128};
-    shape.k_rows.assign(90, 5);
-    const AttendProblem::Outcome outcome = run(shape);
-    EXPECT_LE(outcome.nmse, kMaxNmseBf16);
-    EXPECT_EQ(outcome.wrong, "");
+    expect_reference({.head_dim = head_dim,
+                      .heads = 2,
+                      .q_rows = {384, 7},
+                      .k_rows = {384, 1, 300},
+                      .density = 0.7,
+                      .interleaved = true,
+                      .fresh = false});
+    expect_reference(
+        {.head_dim = head_dim, .q_rows = {128}, .k_rows = std::vector<std::int32_t>(90, 5), .density = 0.8});
   }
 }
 
@@ -117,12 +96,9 @@ TEST(CudaAttend, HasNoBankConflicts) {
   for (const int head_dim : {32, 64, 96, 128, 192, 256})
     for (const std::int32_t rows : {64, 128})
       for (const bool finished : {false, true}) {
-        ProblemShape shape{.head_dim = head_dim, .finished = finished};
-        shape.q_rows = {rows};
-        shape.k_rows = {64, 64, 128};
         take_bank_conflicts();
-        EXPECT_LE(run(shape).nmse, kMaxNmseBf16);
-        EXPECT_EQ(take_bank_conflicts(), 0) << describe(shape);
+        expect_reference({.head_dim = head_dim, .q_rows = {rows}, .k_rows = {64, 64, 128}, .finished = finished});
+        EXPECT_EQ(take_bank_conflicts(), 0) << head_dim << ", " << rows << " rows";
       }
 }
 
@@ -137,10 +113,7 @@ EmulatedKernel kernel_of() {
 // "" when the kernel passes, else how it was found out.
 template <class Shape>
 std::string found_out() {
-  ProblemShape shape{.head_dim = Shape::kDim, .finished = true};
-  shape.q_rows = {Shape::kRows};
-  shape.k_rows = {64, 64, 40};
-  AttendProblem problem(shape);
+  AttendProblem problem({.head_dim = Shape::kDim, .q_rows = {Shape::kRows}, .k_rows = {64, 64, 40}, .finished = true});
   take_bank_conflicts();
   try {
     problem.run({{"", Shape::kThreads, Shape::kSharedBytes}, Shape::kRows}, kernel_of<Shape>());

@@ -13,21 +13,24 @@
 namespace spscope::kernels::cuda {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 struct Numbers {
   float* out = nullptr;
+  const float* in = nullptr;
 };
 
 constexpr std::size_t kSharedBytes = 4096;
 
 // Runs `body(parameters)` as a kernel; "" or what went wrong.
 template <void (*kBody)(const Numbers&)>
-std::string run(int threads, float* out = nullptr) {
+std::string run(int threads, float* out = nullptr, const float* in = nullptr) {
   const EmulatedKernel kernel{"test", 256, sizeof(Numbers),
                               [](void** arguments) { kBody(*static_cast<const Numbers*>(arguments[0])); }};
   try {
-    launch(kernel, 1, threads, kSharedBytes, Numbers{out});
+    launch(kernel, 1, threads, kSharedBytes, Numbers{out, in});
   } catch (const EmulationFault& fault) {
     return fault.what();
   }
@@ -48,55 +51,55 @@ TEST(Emulation, BarrierOrdersWritesAndReads) {
 }
 
 void exchange_without_barrier(const Numbers&) {
-  store_shared(4u * thread_index(), 1.0f);
+  if (thread_index() >= 32) store_shared(4u * thread_index(), 1.0f);
   sync_warp();
-  load_shared<float>(4u * (63 - thread_index()));
+  if (thread_index() < 32) load_shared<float>(4u * (63 - thread_index()));
 }
-TEST(Emulation, ReportsAReadThatNoBarrierOrders) {
-  const std::string what = run<exchange_without_barrier>(64);
-  EXPECT_TRUE(what.find("without a barrier") != what.npos || what.find("nothing was written") != what.npos) << what;
-}
-
 void planted_race(const Numbers&) {
   if (thread_index() == 0) store_shared(0, 1.0f);
   sync_block();
   load_shared<float>(0);
   if (thread_index() == 40) store_shared(0, 2.0f);
 }
-TEST(Emulation, ReportsAWriteAfterReadsThatNoBarrierOrders) {
-  EXPECT_THAT(run<planted_race>(64), HasSubstr("thread 40: byte 0 of shared memory is written, and thread"));
-}
-
 void two_writers(const Numbers&) {
   if (thread_index() % 32 == 0) store_shared(8, static_cast<float>(thread_index()));
 }
-TEST(Emulation, ReportsTwoWritersOfOneWord) {
-  EXPECT_THAT(run<two_writers>(64), HasSubstr("is written, and thread 0 wrote it without a barrier"));
-}
-
 void halves_of_a_word(const Numbers&) { store_shared(2u * thread_index(), Bf16{1}); }
-TEST(Emulation, NeighboursInAWordAreNoRace) { EXPECT_EQ(run<halves_of_a_word>(64), ""); }
-
 void warp_order_is_not_block_order(const Numbers&) {
   if (thread_index() == 3) store_shared(0, 1.0f);
   sync_warp();
   if (thread_index() == 9) load_shared<float>(0);   // the same warp: ordered
   if (thread_index() == 40) load_shared<float>(0);  // another one: not
 }
-TEST(Emulation, WarpBarrierOrdersItsOwnWarpOnly) {
-  EXPECT_THAT(run<warp_order_is_not_block_order>(64), HasSubstr("thread 40: byte 0"));
-}
-
 void read_what_nobody_wrote(const Numbers&) { load_shared<float>(128); }
-TEST(Emulation, ReportsReadsOfWhatNobodyWrote) {
-  EXPECT_THAT(run<read_what_nobody_wrote>(32), HasSubstr("nothing was written there"));
-}
-
 void beyond_shared(const Numbers&) { store_shared(kSharedBytes - 2, 1.0f); }
 void misaligned_shared(const Numbers&) { store_shared(2, 1.0f); }
-TEST(Emulation, ReportsSharedAddressesOutOfPlace) {
+void half_the_block_waits(const Numbers&) {
+  if (thread_index() < 32) sync_block();
+  if (thread_index() >= 32) sync_warp();
+  if (thread_index() == 63) return;
+  if (thread_index() >= 32) sync_warp();
+}
+void lanes_disagree(const Numbers&) {
+  if (thread_index() < 16)
+    sync_warp();
+  else
+    shuffle_xor(1, 1);
+}
+TEST(Emulation, ReportsWhatADeviceWouldNotSurviveOrDoTheSameTwice) {
+  EXPECT_THAT(run<exchange_without_barrier>(64),
+              AnyOf(HasSubstr("without a barrier"), HasSubstr("nothing was written")));
+  EXPECT_THAT(run<planted_race>(64), HasSubstr("thread 40: byte 0 of shared memory is written, and thread"));
+  EXPECT_THAT(run<two_writers>(64), HasSubstr("is written, and thread 0 wrote it without a barrier"));
+  EXPECT_EQ(run<halves_of_a_word>(64), "") << "neighbours in a word are no race";
+  EXPECT_THAT(run<warp_order_is_not_block_order>(64), HasSubstr("thread 40: byte 0"));
+  EXPECT_THAT(run<read_what_nobody_wrote>(32), HasSubstr("nothing was written there"));
   EXPECT_THAT(run<beyond_shared>(32), HasSubstr("bytes 4094 to 4097 of shared memory, which has 4096"));
   EXPECT_THAT(run<misaligned_shared>(32), HasSubstr("at 2, which is not a multiple of 4"));
+  EXPECT_THAT(run<half_the_block_waits>(64),
+              AllOf(HasSubstr("deadlock"), HasSubstr("threads 0 to 31 wait in sync_block"),
+                    HasSubstr("threads 32 to 62 wait for their warp in sync_warp")));
+  EXPECT_THAT(run<lanes_disagree>(32), HasSubstr("while other lanes of its warp do"));
 }
 
 void beyond_global(const Numbers& numbers) { store_global(numbers.out + thread_index(), 1.0f); }
@@ -106,105 +109,31 @@ TEST(Emulation, ReportsDeviceMemoryThatIsNotAnnounced) {
   EXPECT_THAT(run<beyond_global>(64, out.data()), HasSubstr("thread 32: 4 bytes at"));
 }
 
-// -- waiting
-
-void half_the_block_waits(const Numbers&) {
-  if (thread_index() < 32) sync_block();
-  if (thread_index() >= 32) sync_warp();
-  if (thread_index() == 63) return;
-  if (thread_index() >= 32) sync_warp();
-}
-TEST(Emulation, ReportsDeadlock) {
-  const std::string what = run<half_the_block_waits>(64);
-  EXPECT_THAT(what, HasSubstr("deadlock"));
-  EXPECT_THAT(what, HasSubstr("threads 0 to 31 wait in sync_block"));
-  EXPECT_THAT(what, HasSubstr("threads 32 to 62 wait for their warp in sync_warp"));
-}
-
-void lanes_disagree(const Numbers&) {
-  if (thread_index() < 16)
-    sync_warp();
-  else
-    shuffle_xor(1, 1);
-}
-TEST(Emulation, ReportsLanesThatDoDifferentThings) {
-  EXPECT_THAT(run<lanes_disagree>(32), HasSubstr("while other lanes of its warp do"));
-}
-
 // -- asynchronous copies
-
-struct alignas(16) Source {
-  float x[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-};
-const Source kSource;
-class EmulatedCopy : public ::testing::Test {
- protected:
-  EmulatedCopy() { announce_device_memory(&kSource, sizeof(kSource)); }
-  ~EmulatedCopy() override { retract_device_memory(&kSource); }
-};
 
 // Thread 0 copies 16 bytes in a first group and 16 in a second one, thread 1 zeros.
 template <int kPending, bool kMeets, int kRead>
 void copy_and_read(const Numbers& numbers) {
-  if (thread_index() == 0) copy_async(0, kSource.x + 4, 16);
-  if (thread_index() == 1) copy_async(16, kSource.x, 0);
+  if (thread_index() == 0) copy_async(0, numbers.in + 4, 16);
+  if (thread_index() == 1) copy_async(16, numbers.in, 0);
   copy_async_commit();
-  if (thread_index() == 0) copy_async(32, kSource.x + 8, 16);
+  if (thread_index() == 0) copy_async(32, numbers.in + 8, 16);
   copy_async_commit();
   copy_async_wait<kPending>();
   if constexpr (kMeets) sync_block();
   if (thread_index() == 2)
     for (int i = 0; i < kRead; ++i) numbers.out[i] = load_shared<float>(4u * i);
 }
-TEST_F(EmulatedCopy, CopiesArriveWithTheirGroup) {
+TEST(Emulation, CopiesArriveWithTheirGroup) {
+  const DeviceArray<float> in({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   std::vector<float> out(12, -1);
-  EXPECT_EQ((run<copy_and_read<1, true, 8>>(32, out.data())), "");
+  EXPECT_EQ((run<copy_and_read<1, true, 8>>(32, out.data(), in.data())), "");
   EXPECT_THAT(std::vector<float>(out.begin(), out.begin() + 8), ::testing::ElementsAre(4, 5, 6, 7, 0, 0, 0, 0));
-  EXPECT_EQ((run<copy_and_read<0, true, 12>>(32, out.data())), "");
+  EXPECT_EQ((run<copy_and_read<0, true, 12>>(32, out.data(), in.data())), "");
   EXPECT_EQ(out[8], 8);
-}
-TEST_F(EmulatedCopy, ReportsReadsOfCopiesUnderWay) {
-  std::vector<float> out(12, -1);
-  EXPECT_THAT((run<copy_and_read<1, true, 12>>(32, out.data())), HasSubstr("the copy was not waited for"));
-  EXPECT_THAT((run<copy_and_read<0, false, 8>>(32, out.data())), HasSubstr("without a barrier between them"));
-}
-
-void copy_over_what_is_read(const Numbers&) {
-  if (thread_index() == 0) store_shared(0, kSource);
-  sync_block();
-  if (thread_index() == 1) load_shared<float>(4);
-  if (thread_index() == 2) copy_async(0, kSource.x, 16);
-}
-TEST_F(EmulatedCopy, ReportsCopiesOverWhatOthersStillRead) {
-  EXPECT_THAT(run<copy_over_what_is_read>(32), HasSubstr("thread 1 read it without a barrier"));
-}
-
-// -- mbarrier
-
-// 32 producers arrive, thread 40 waits and reads what they wrote; kWaits says for which parity.
-template <int kParity>
-void produce_and_consume(const Numbers& numbers) {
-  if (thread_index() == 0) mbarrier_init(1024, 32);
-  sync_block();
-  if (thread_index() < 32) {
-    store_shared(4u * thread_index(), static_cast<float>(thread_index()));
-    mbarrier_arrive(1024);
-  }
-  if (thread_index() == 40) {
-    mbarrier_wait(1024, kParity);
-    for (int i = 0; i < 32; ++i) numbers.out[0] += load_shared<float>(4u * i);
-  }
-}
-TEST(Emulation, MbarrierOrdersArrivalsBeforeWaiters) {
-  float sum = 0;
-  EXPECT_EQ(run<produce_and_consume<0>>(64, &sum), "");
-  EXPECT_EQ(sum, 31 * 32 / 2);
-}
-// The phase before the first counts as ended, so that the wait returns at once, before the producers are done.
-TEST(Emulation, ReportsWaitsForTheWrongPhase) {
-  float sum = 0;
-  const std::string what = run<produce_and_consume<1>>(64, &sum);
-  EXPECT_TRUE(what.find("without a barrier") != what.npos || what.find("deadlock") != what.npos) << what;
+  EXPECT_THAT((run<copy_and_read<1, true, 12>>(32, out.data(), in.data())), HasSubstr("the copy was not waited for"));
+  EXPECT_THAT((run<copy_and_read<0, false, 8>>(32, out.data(), in.data())),
+              HasSubstr("without a barrier between them"));
 }
 
 // -- matrices, by the figures of the PTX manual
@@ -273,24 +202,6 @@ TEST(Emulation, MmaMultipliesTheManualsFragments) {
     ASSERT_EQ(run<multiply_one>(32, out.data()), "");
     EXPECT_EQ(out, expected) << product.row << " " << product.k << " " << product.column;
   }
-}
-
-// -- bank conflicts
-
-template <int kStride>
-void read_column(const Numbers&) {
-  for (int i = thread_index(); i < 1024; i += 32) store_shared(4u * i, 0.0f);
-  sync_warp();
-  load_shared<float>(4u * kStride * (thread_index() % (1024 / kStride)));
-}
-TEST(Emulation, CountsBankConflicts) {
-  take_bank_conflicts();
-  EXPECT_EQ(run<read_column<1>>(32), "");
-  EXPECT_EQ(take_bank_conflicts(), 0);
-  EXPECT_EQ(run<read_column<2>>(32), "");
-  EXPECT_EQ(take_bank_conflicts(), 1);
-  EXPECT_EQ(run<read_column<32>>(32), "");
-  EXPECT_EQ(take_bank_conflicts(), 31);
 }
 
 }  // namespace

@@ -14,45 +14,27 @@ namespace {
 
 // A member of ours is at the place and of the size of CUPTI's in every version.
 #define SAME(ours, theirs) \
-  static_assert(offsetof(Ours, ours) == offsetof(Theirs, theirs) && sizeof(Ours::ours) == sizeof(Theirs::theirs))
+  (offsetof(Ours, ours) == offsetof(Theirs, theirs) && sizeof(Ours::ours) == sizeof(Theirs::theirs))
 
 template <typename Ours, typename Theirs>
 constexpr bool same_place() {
-  SAME(kind, kind);
-  SAME(device, deviceId);
-  SAME(context, contextId);
-  SAME(stream, streamId);
-  SAME(correlation, correlationId);
-  SAME(start, start);
-  SAME(end, end);
-  return true;
+  return SAME(kind, kind) && SAME(device, deviceId) && SAME(context, contextId) && SAME(stream, streamId) &&
+         SAME(correlation, correlationId) && SAME(start, start) && SAME(end, end);
 }
 
 template <typename Ours, typename Theirs>
 constexpr bool same_copy() {
-  SAME(copy_kind, copyKind);
-  SAME(source_kind, srcKind);
-  SAME(target_kind, dstKind);
-  SAME(flags, flags);
-  SAME(bytes, bytes);
-  return same_place<Ours, Theirs>();
+  return SAME(copy_kind, copyKind) && SAME(source_kind, srcKind) && SAME(target_kind, dstKind) && SAME(flags, flags) &&
+         SAME(bytes, bytes) && same_place<Ours, Theirs>();
 }
 
 template <typename Theirs>
 constexpr bool same(std::type_identity<KernelLayout>) {
   using Ours = KernelLayout;
-  SAME(registers_per_thread, registersPerThread);
-  SAME(grid[0], gridX);
-  SAME(grid[1], gridY);
-  SAME(grid[2], gridZ);
-  SAME(block[0], blockX);
-  SAME(block[1], blockY);
-  SAME(block[2], blockZ);
-  SAME(static_shared_bytes, staticSharedMemory);
-  SAME(dynamic_shared_bytes, dynamicSharedMemory);
-  SAME(grid_id, gridId);
-  SAME(name, name);
-  return same_place<Ours, Theirs>();
+  return SAME(registers_per_thread, registersPerThread) && SAME(grid[0], gridX) && SAME(grid[1], gridY) &&
+         SAME(grid[2], gridZ) && SAME(block[0], blockX) && SAME(block[1], blockY) && SAME(block[2], blockZ) &&
+         SAME(static_shared_bytes, staticSharedMemory) && SAME(dynamic_shared_bytes, dynamicSharedMemory) &&
+         SAME(grid_id, gridId) && SAME(name, name) && same_place<Ours, Theirs>();
 }
 
 template <typename Theirs>
@@ -63,83 +45,50 @@ constexpr bool same(std::type_identity<CopyLayout>) {
 template <typename Theirs>
 constexpr bool same(std::type_identity<PeerCopyLayout>) {
   using Ours = PeerCopyLayout;
-  SAME(source_device, srcDeviceId);
-  SAME(source_context, srcContextId);
-  SAME(target_device, dstDeviceId);
-  SAME(target_context, dstContextId);
-  return same_copy<Ours, Theirs>();
+  return SAME(source_device, srcDeviceId) && SAME(source_context, srcContextId) && SAME(target_device, dstDeviceId) &&
+         SAME(target_context, dstContextId) && same_copy<Ours, Theirs>();
 }
 
 template <typename Theirs>
 constexpr bool same(std::type_identity<MemsetLayout>) {
   using Ours = MemsetLayout;
-  SAME(value, value);
-  SAME(bytes, bytes);
-  return same_place<Ours, Theirs>();
+  return SAME(value, value) && SAME(bytes, bytes) && same_place<Ours, Theirs>();
 }
 
 template <typename Theirs>
 constexpr bool same(std::type_identity<SynchronizationLayout>) {
   using Ours = SynchronizationLayout;
-  SAME(kind, kind);
-  SAME(type, type);
-  SAME(start, start);
-  SAME(end, end);
-  SAME(correlation, correlationId);
-  SAME(context, contextId);
-  SAME(stream, streamId);
-  SAME(event, cudaEventId);
-  return true;
+  return SAME(kind, kind) && SAME(type, type) && SAME(start, start) && SAME(end, end) &&
+         SAME(correlation, correlationId) && SAME(context, contextId) && SAME(stream, streamId) &&
+         SAME(event, cudaEventId);
 }
 
 template <typename Theirs>
 constexpr bool same(std::type_identity<OverheadLayout>) {
   using Ours = OverheadLayout;
-  SAME(kind, kind);
-  SAME(overhead_kind, overheadKind);
-  SAME(object_kind, objectKind);
-  SAME(object, objectId);
-  SAME(start, start);
-  SAME(end, end);
-  return true;
+  return SAME(kind, kind) && SAME(overhead_kind, overheadKind) && SAME(object_kind, objectKind) &&
+         SAME(object, objectId) && SAME(start, start) && SAME(end, end);
 }
 
 template <typename Theirs>
 constexpr bool same(std::type_identity<ApiLayout>) {
   using Ours = ApiLayout;
-  SAME(kind, kind);
-  SAME(callback, cbid);
-  SAME(start, start);
-  SAME(end, end);
-  SAME(process, processId);
-  SAME(thread, threadId);
-  SAME(correlation, correlationId);
-  SAME(result, returnValue);
-  return true;
+  return SAME(kind, kind) && SAME(callback, cbid) && SAME(start, start) && SAME(end, end) && SAME(process, processId) &&
+         SAME(thread, threadId) && SAME(correlation, correlationId) && SAME(result, returnValue);
 }
 
 template <typename Theirs>
 constexpr bool same(std::type_identity<ExternalCorrelationLayout>) {
   using Ours = ExternalCorrelationLayout;
-  SAME(kind, kind);
-  SAME(external_kind, externalKind);
-  SAME(external_id, externalId);
-  SAME(correlation, correlationId);
-  return true;
+  return SAME(kind, kind) && SAME(external_kind, externalKind) && SAME(external_id, externalId) &&
+         SAME(correlation, correlationId);
 }
 
 template <typename Theirs>
 constexpr bool same(std::type_identity<MarkerLayout>) {
   using Ours = MarkerLayout;
-  SAME(kind, kind);
-  SAME(flags, flags);
-  SAME(time, timestamp);
-  SAME(id, id);
-  SAME(object_kind, objectKind);
-  SAME(object, objectId);
-  SAME(name, name);
-  SAME(domain, domain);
-  return true;
+  return SAME(kind, kind) && SAME(flags, flags) && SAME(time, timestamp) && SAME(id, id) &&
+         SAME(object_kind, objectKind) && SAME(object, objectId) && SAME(name, name) && SAME(domain, domain);
 }
 #undef SAME
 
@@ -148,7 +97,7 @@ constexpr bool same(std::type_identity<MarkerLayout>) {
 #endif
 #define RECORD_VERSION(layout, version, bytes)             \
   static_assert(sizeof(CUpti_Activity##version) == bytes); \
-  static_assert(same<CUpti_Activity##version>(std::type_identity<layout>{}));
+  static_assert(same<CUpti_Activity##version>(std::type_identity<layout>{}), #layout " as " #version);
 #include "collectors/cupti/record_versions.def"
 #undef RECORD_VERSION
 

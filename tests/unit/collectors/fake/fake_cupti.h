@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
 
 #include "tests/fake_cupti/control.h"
 #include "tests/support/fake_library.h"
@@ -22,30 +23,25 @@ class FakeCupti {
     reset("");
   }
   // Whatever a test does, the client keeps to the rules of CUPTI.
-  ~FakeCupti() { EXPECT_STREQ(library_.call<decltype(spscope_fake_cupti_fault)>("spscope_fake_cupti_fault")(), ""); }
+  ~FakeCupti() { EXPECT_STREQ(call<decltype(spscope_fake_cupti_fault)>("fault"), ""); }
 
   const std::string& path() const { return library_.path(); }
-  void reset(const char* settings) {
-    library_.call<decltype(spscope_fake_cupti_reset)>("spscope_fake_cupti_reset")(settings);
-  }
-  void run(const FakeWork& work, unsigned repeats) {
-    library_.call<decltype(spscope_fake_cupti_run)>("spscope_fake_cupti_run")(&work, repeats);
-  }
-  long long made() { return library_.call<decltype(spscope_fake_cupti_made)>("spscope_fake_cupti_made")(); }
-  void end_kernels() { library_.call<decltype(spscope_fake_cupti_end_kernels)>("spscope_fake_cupti_end_kernels")(); }
-  int take_over() { return library_.call<decltype(spscope_fake_cupti_take_over)>("spscope_fake_cupti_take_over")(); }
-  void deliver_late() { library_.call<decltype(spscope_fake_cupti_deliver_late)>("spscope_fake_cupti_deliver_late")(); }
-  unsigned long long enabled() {
-    return library_.call<decltype(spscope_fake_cupti_enabled)>("spscope_fake_cupti_enabled")();
-  }
-  int enabled_calls() {
-    return library_.call<decltype(spscope_fake_cupti_enabled_calls)>("spscope_fake_cupti_enabled_calls")();
-  }
-  bool subscribed() {
-    return library_.call<decltype(spscope_fake_cupti_subscribed)>("spscope_fake_cupti_subscribed")() != 0;
-  }
+  void reset(const char* settings) { call<decltype(spscope_fake_cupti_reset)>("reset", settings); }
+  void run(const FakeWork& work, unsigned repeats) { call<decltype(spscope_fake_cupti_run)>("run", &work, repeats); }
+  long long made() { return call<decltype(spscope_fake_cupti_made)>("made"); }
+  void end_kernels() { call<decltype(spscope_fake_cupti_end_kernels)>("end_kernels"); }
+  int take_over() { return call<decltype(spscope_fake_cupti_take_over)>("take_over"); }
+  void deliver_late() { call<decltype(spscope_fake_cupti_deliver_late)>("deliver_late"); }
+  unsigned long long enabled() { return call<decltype(spscope_fake_cupti_enabled)>("enabled"); }
+  int enabled_calls() { return call<decltype(spscope_fake_cupti_enabled_calls)>("enabled_calls"); }
+  bool subscribed() { return call<decltype(spscope_fake_cupti_subscribed)>("subscribed") != 0; }
 
  private:
+  template <typename Function, typename... Arguments>
+  std::invoke_result_t<Function*, Arguments...> call(const std::string& name, Arguments... arguments) {
+    return library_.call<Function>(("spscope_fake_cupti_" + name).c_str())(arguments...);
+  }
+
   FakeLibrary library_;
 };
 

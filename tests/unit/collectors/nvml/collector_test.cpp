@@ -1,25 +1,21 @@
 // The collector as programs start it: its thread samples the fake NVML that the loader finds.
 #include "collectors/collector.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "backend/base/clock.h"
-#include "backend/base/result.h"
 #include "tests/support/kept_trace.h"
 #include "tests/unit/collectors/nvml/fake_nvml.h"
 
 namespace spscope {
 
-std::optional<std::string> nvml_cannot_collect();
 std::unique_ptr<Collector> start_nvml(TraceSink& sink, const CollectedProcess& process);
 
 namespace {
 
 using nvml::FakeNvml;
-using testing::HasSubstr;
 
 constexpr const char* kTrack = "GPU 0 temperature (C)";
 
@@ -66,37 +62,6 @@ TEST(NvmlCollector, StopDoesNotWaitForTheNextSample) {
   }
   EXPECT_EQ(fake.users(), 0);
   EXPECT_LT(longest_ns, 20 * 100'000'000) << "20 stops that each waited would take as long";
-}
-
-TEST(NvmlCollector, WhatKeepsItFromCollectingIsSaidBeforehand) {
-  FakeNvml fake;
-  EXPECT_EQ(nvml_cannot_collect(), std::nullopt);
-  fake.reset("fail=nvmlInit_v2:18");
-  const std::optional<std::string> why = nvml_cannot_collect();
-  ASSERT_TRUE(why);
-  EXPECT_THAT(*why, HasSubstr("nvmlInit_v2 failed with 18, Driver/library version mismatch; the driver was updated"));
-  KeptTrace sink;
-  const std::optional<Error> error = failure_of([&] { (void)start_nvml(sink, {}); });
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
-}
-
-// The grid of samples is that of work_at_pace(); here only that what a GPU says while it is lost reaches notes().
-TEST(NvmlCollector, ALostGpuIsInTheNotes) {
-  FakeNvml fake;
-  KeptTrace sink;
-  const std::unique_ptr<Collector> collector = start_nvml(sink, {});
-  wait_for_samples(sink, 1);
-  fake.reset("lose=0:1");
-  const std::int64_t give_up_ns = now_ns() + 60'000'000'000;
-  const auto told = [&] {
-    for (const std::string& note : collector->notes())
-      if (note.find("GPU 0 has no samples any more") != std::string::npos) return true;
-    return false;
-  };
-  while (!told() && now_ns() < give_up_ns) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_TRUE(told());
-  collector->stop();
 }
 
 }  // namespace

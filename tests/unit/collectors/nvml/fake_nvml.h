@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <type_traits>
 
 #include "tests/fake_nvml/control.h"
 #include "tests/support/fake_library.h"
@@ -19,15 +20,16 @@ class FakeNvml {
   }
   ~FakeNvml() { EXPECT_EQ(users(), 0) << "whoever initialised NVML shuts it down"; }
   const std::string& path() const { return library_.path(); }
-  void reset(const char* settings) {
-    library_.call<decltype(spscope_fake_nvml_reset)>("spscope_fake_nvml_reset")(settings);
-  }
-  int users() { return library_.call<decltype(spscope_fake_nvml_users)>("spscope_fake_nvml_users")(); }
-  long long calls(const char* call) {
-    return library_.call<decltype(spscope_fake_nvml_calls)>("spscope_fake_nvml_calls")(call);
-  }
+  void reset(const char* settings) { call<decltype(spscope_fake_nvml_reset)>("reset", settings); }
+  int users() { return call<decltype(spscope_fake_nvml_users)>("users"); }
+  long long calls(const char* name) { return call<decltype(spscope_fake_nvml_calls)>("calls", name); }
 
  private:
+  template <typename Function, typename... Arguments>
+  std::invoke_result_t<Function*, Arguments...> call(const std::string& name, Arguments... arguments) {
+    return library_.call<Function>(("spscope_fake_nvml_" + name).c_str())(arguments...);
+  }
+
   FakeLibrary library_;
 };
 

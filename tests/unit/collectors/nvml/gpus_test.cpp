@@ -70,17 +70,20 @@ TEST_F(NvmlGpus, RanksShareThemInTurn) {
 }
 
 TEST_F(NvmlGpus, WithoutAnyTheFirstCauseIsTheError) {
-  const std::optional<Error> lost = failure_of([&] { find("fail=nvmlDeviceGetHandleByPciBusId_v2:15", chosen_, {}); });
-  ASSERT_TRUE(lost);
-  EXPECT_THAT(lost->what(), HasSubstr("GPU 0: nvmlDeviceGetHandleByPciBusId_v2 failed with 15, GPU is lost"));
-  EXPECT_THAT(lost->hint(), HasSubstr("Xid"));
-  const std::optional<Error> hidden = failure_of([&] { find("", {}, {}); });
-  ASSERT_TRUE(hidden);
-  EXPECT_STREQ(hidden->what(), "CUDA sees no GPU");
-  EXPECT_THAT(hidden->hint(), HasSubstr("CUDA_VISIBLE_DEVICES"));
-  const std::optional<Error> uncounted = failure_of([&] { find("fail=nvmlDeviceGetCount_v2:999", silent_, {}); });
-  ASSERT_TRUE(uncounted);
-  EXPECT_THAT(uncounted->what(), HasSubstr("nvmlDeviceGetCount_v2 failed with 999"));
+  const struct {
+    const char* settings;
+    CudaDevices cuda;
+    const char *what, *hint;
+  } cases[] = {{"fail=nvmlDeviceGetHandleByPciBusId_v2:15", chosen_,
+                "GPU 0: nvmlDeviceGetHandleByPciBusId_v2 failed with 15, GPU is lost", "Xid"},
+               {"", {}, "CUDA sees no GPU", "CUDA_VISIBLE_DEVICES"},
+               {"fail=nvmlDeviceGetCount_v2:999", silent_, "nvmlDeviceGetCount_v2 failed with 999", ""}};
+  for (const auto& [settings, cuda, what, hint] : cases) {
+    const std::optional<Error> error = failure_of([&] { find(settings, cuda, {}); });
+    ASSERT_TRUE(error) << what;
+    EXPECT_THAT(error->what(), HasSubstr(what));
+    EXPECT_THAT(error->hint(), HasSubstr(hint));
+  }
 }
 
 TEST_F(NvmlGpus, ADividedOneIsToldOf) {

@@ -43,26 +43,6 @@ TEST(NvmlLibrary, EachReasonThatItDoesNotStartHasItsRemedy) {
     EXPECT_THAT(error->what(), HasSubstr("nvmlInit_v2 failed with "));
     EXPECT_THAT(error->hint(), HasSubstr(hint));
   }
-  fake.reset("fail=nvmlInit_v2:18");
-  EXPECT_STREQ(failure_of([&] { const Library library(fake.path()); })->what(),
-               "nvmlInit_v2 failed with 18, Driver/library version mismatch");
-}
-
-TEST(NvmlLibrary, ItIsInitialisedAsLongAsItIsUsed) {
-  FakeNvml fake;
-  {
-    const Library library(fake.path()), other(fake.path());
-    EXPECT_EQ(fake.users(), 2);
-    EXPECT_EQ(library.driver(), "driver 580.65.06");
-  }
-  EXPECT_EQ(fake.users(), 0);
-}
-
-TEST(NvmlLibrary, TheOldNameOfTheReasonsOfLowClocksDoes) {
-  FakeNvml fake("nvidia-ml-old");
-  const Library library(fake.path());
-  EXPECT_EQ(library.calls().nvmlDeviceGetCurrentClocksEventReasons, nullptr);
-  EXPECT_NE(library.calls().nvmlDeviceGetCurrentClocksThrottleReasons, nullptr);
 }
 
 }  // namespace
