@@ -5,14 +5,25 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/plan/plan_builder.h"
 #include "backend/strategies/collectives.h"
 #include "backend/strategies/sharding.h"
-#include "tests/support/dense_layer.h"
 
 namespace spscope::testing {
+
+// The layers that the plans compute.
+enum class LayerKind {
+  kAttention,        // attention along each attended axis on inputs of its own
+  kRotaryAttention,  // the same along inner, on q and kv turned by "rope"
+  kMegatronLayer,    // x + block(x); + w2 gelu(w1 x)
+  kSpatialTemporal,  // x + block(x) along inner, then along outer
+  kCrossAttention,   // x + wo cross(wq x): every token to a text that is a parameter
+  kDoubleBlock,      // x + wo attention(wq x, wkv x), with weights of their own for video and for text
+};
+inline constexpr std::string_view kCrossAttention = "cross_attention", kSumOfSquares = "sumsq";
 
 // A small layer with a seeded mask: awkward numbers by default, so that nothing divides evenly.
 struct LayerShape {
