@@ -143,9 +143,7 @@ TEST(Imbalance, AddsUpAttendsOfOneStep) {
   const ValueId q = b.input(kQueries, b.place([&](int r) {
     return BoxList{{heads[0], request.all_outer(), rows(r)}, {heads[1], request.all_outer(), rows(r)}};
   }));
-  ValueId kv = b.input(kKeysValues, b.place([&](int r) {
-    return BoxList{{request.all_heads(), request.all_outer(), rows(r)}};
-  }));
+  const ValueId kv = b.input(kKeysValues, testing::token_runs(b));
   const AccId acc = b.accumulate(q);
   const Move hop = b.shift(kv, b.everyone());
   b.attend(acc, kv, 0);
@@ -160,8 +158,7 @@ TEST(Imbalance, TellsStepsOfLayersApart) {
   const Request request = Request::attention(2, 2, 2, dense_mask(2, 4, 4));
   PlanBuilder b(request);
   for (const int layer : {0, 1}) {
-    const auto [q, kv] =
-        b.input_qkv(b.place([&](int r) { return r == layer ? BoxList{request.whole()} : BoxList{}; }), layer);
+    const auto [q, kv] = b.input_qkv(testing::whole_at(b, layer), layer);
     b.attend_all(q, kv);
   }
   const Plan plan = b.take();
