@@ -9,6 +9,7 @@
 #include "backend/cli/job_flags.h"
 #include "backend/cli/run_printer.h"
 #include "backend/config/environment.h"
+#include "backend/execute/execute.h"
 #include "backend/job/run_size.h"
 #include "backend/launch/launch.h"
 #include "backend/launch/stop_signals.h"
@@ -34,7 +35,7 @@ enum class RunPart { kAll, kLaunchRanks, kRank, kNothing };
 
 // Whether ranks of this backend are processes; of one that run.device does not have, they are not.
 bool are_processes(const Job& job, std::string_view backend) {
-  const Executor* const executor = find_executor(job.config.run.device, backend, job.executors);
+  const Executor* const executor = find_executor(job.config.run.device, backend);
   return executor != nullptr && executor->ranks_are_processes;
 }
 
@@ -54,7 +55,7 @@ std::string backend_of_run(const RunFlags& flags, const Job& job, bool processes
   if (!flags.launcher.empty() && (run.mode == RunMode::kExecute || !are_processes(job, flags.launcher)))
     return flags.launcher;
   if (!processes || are_processes(job, run.backend)) return run.backend;
-  for (const Executor& executor : job.executors)
+  for (const Executor& executor : executors())
     if (executor.device == run.device && executor.ranks_are_processes) return std::string(executor.backend);
   return run.backend;
 }

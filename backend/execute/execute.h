@@ -113,27 +113,24 @@ struct Executor {
   Calibration (*calibrate)(const CalibrateOptions&) = nullptr;
 };
 std::span<const Executor> executors();
-// The row of a pair among `rows`; nullptr: there is none.
-const Executor* find_executor(std::string_view device, std::string_view backend,
-                              std::span<const Executor> rows = executors());
+// The row of a pair; nullptr: there is none.
+const Executor* find_executor(std::string_view device, std::string_view backend);
 
 // The first available row of the device that can do something, `done` ("measured") in words. Throws Error: why there is
 // none.
-const Executor& row_that_can(std::string_view device, std::string_view done, bool (*can)(const Executor&),
-                             std::span<const Executor> rows = executors());
+const Executor& row_that_can(std::string_view device, std::string_view done, bool (*can)(const Executor&));
 
 // What is wrong with the pair and run.comm of the options, whatever the plan; empty: nothing.
-std::vector<Problem> unknown_executor(const ExecuteOptions& options, std::span<const Executor> rows = executors());
+std::vector<Problem> unknown_executor(const ExecuteOptions& options);
 
 // What execute() would refuse; empty when it can run the plan. REQUIRES: verify(plan) is empty.
-std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options = {},
-                                    std::span<const Executor> rows = executors());
+std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options = {});
 
-// Runs the plan on the executor that the options name among `rows`.
+// Runs the plan on the executor that the options name.
 // Throws Error: with all problems of cannot_execute; kActivations; kRankFailed or kRankHung naming rank, op, peer,
 // sequence number and bytes of the first cause; kInterrupted. In all cases every thread has been told to stop, and has,
 // except one that is stuck outside of spscope's code.
 ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
-                      const ExecuteOptions& options = {}, std::span<const Executor> rows = executors());
+                      const ExecuteOptions& options = {});
 
 }  // namespace spscope

@@ -16,9 +16,9 @@ void keep_highest(std::vector<std::int64_t>& highest, const std::vector<std::int
   for (std::size_t i = 0; i < now.size(); ++i) highest[i] = std::max(highest[i], now[i]);
 }
 
-std::string known_pairs(std::span<const Executor> rows) {
+std::string known_pairs() {
   std::string text;
-  for (const Executor& row : rows)
+  for (const Executor& row : executors())
     text += fmt::format("{}device = {}, backend = {}", text.empty() ? "" : "; ", row.device, row.backend);
   return text;
 }
@@ -38,18 +38,18 @@ std::span<const Executor> executors() {
   return table;
 }
 
-const Executor* find_executor(std::string_view device, std::string_view backend, std::span<const Executor> rows) {
+const Executor* find_executor(std::string_view device, std::string_view backend) {
+  const std::span<const Executor> rows = executors();
   const auto found =
       std::ranges::find_if(rows, [&](const Executor& row) { return row.device == device && row.backend == backend; });
   return found == rows.end() ? nullptr : &*found;
 }
 
-const Executor& row_that_can(std::string_view device, std::string_view done, bool (*can)(const Executor&),
-                             std::span<const Executor> rows) {
+const Executor& row_that_can(std::string_view device, std::string_view done, bool (*can)(const Executor&)) {
   Problem why = {ErrorCode::kCannotExecute, "run.device",
                  fmt::format("compute on the device \"{}\" cannot be {}", device, done),
                  "use run.mode = execute or simulate"};
-  for (const Executor& row : rows) {
+  for (const Executor& row : executors()) {
     if (row.device != device) continue;
     if (Problem missing = row.unavailable(); !missing.message.empty())
       why = std::move(missing);
@@ -59,12 +59,12 @@ const Executor& row_that_can(std::string_view device, std::string_view done, boo
   throw Error({why});
 }
 
-std::vector<Problem> unknown_executor(const ExecuteOptions& options, std::span<const Executor> rows) {
-  const Executor* const executor = find_executor(options.device, options.backend, rows);
+std::vector<Problem> unknown_executor(const ExecuteOptions& options) {
+  const Executor* const executor = find_executor(options.device, options.backend);
   if (executor == nullptr)
     return {{ErrorCode::kCannotExecute, "run.backend",
              fmt::format("there is no executor \"{}\" on the device \"{}\"", options.backend, options.device),
-             fmt::format("use one of {}", known_pairs(rows))}};
+             fmt::format("use one of {}", known_pairs())}};
   if (options.comm != "auto" && std::ranges::find(executor->comms, options.comm) == executor->comms.end())
     return {{ErrorCode::kCannotExecute, "run.comm",
              fmt::format("the executor {} has no communicator \"{}\"", executor->backend, options.comm),
@@ -72,23 +72,23 @@ std::vector<Problem> unknown_executor(const ExecuteOptions& options, std::span<c
   return {};
 }
 
-std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options, std::span<const Executor> rows) {
-  std::vector<Problem> problems = unknown_executor(options, rows);
+std::vector<Problem> cannot_execute(const Plan& plan, const ExecuteOptions& options) {
+  std::vector<Problem> problems = unknown_executor(options);
   if (!problems.empty()) return problems;
-  const Executor* const executor = find_executor(options.device, options.backend, rows);
+  const Executor* const executor = find_executor(options.device, options.backend);
   if (Problem why = executor->unavailable(); !why.message.empty()) return {std::move(why)};
   for (Problem& problem : executor->cannot_run(plan, options)) problems.push_back(std::move(problem));
   return problems;
 }
 
 ExecuteResult execute(const Plan& plan, const Request& request, const Activations& activations,
-                      const ExecuteOptions& options, std::span<const Executor> rows) {
+                      const ExecuteOptions& options) {
   std::unique_ptr<Execution> execution;
   const std::optional<Error> failure = failure_of([&] {
-    if (std::vector<Problem> problems = cannot_execute(plan, options, rows); !problems.empty())
+    if (std::vector<Problem> problems = cannot_execute(plan, options); !problems.empty())
       throw Error(std::move(problems));
     require_fit(activations, request);
-    execution = find_executor(options.device, options.backend, rows)->prepare(plan, request, activations, options);
+    execution = find_executor(options.device, options.backend)->prepare(plan, request, activations, options);
   });
   if (options.world != nullptr) throw_agreed(*options.world, failure);
   if (failure) throw *failure;
@@ -107,9 +107,9 @@ ExecuteResult execute(const Plan& plan, const Request& request, const Activation
 
 std::vector<std::vector<std::int64_t>> measure_compute(const Plan& plan, const Request& request,
                                                        const Activations& activations, std::string_view device,
-                                                       const MeasureOptions& options, std::span<const Executor> rows) {
+                                                       const MeasureOptions& options) {
   const auto can = [](const Executor& row) { return row.measure != nullptr; };
-  const Executor& row = row_that_can(device, "measured", can, rows);
+  const Executor& row = row_that_can(device, "measured", can);
   ExecuteOptions as_executed;
   as_executed.device = row.device;
   as_executed.backend = row.backend;

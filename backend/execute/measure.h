@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -30,7 +29,6 @@ struct MeasureOptions {
 // Throws Error: kCannotExecute when no row of the device measures; what the row cannot run; kActivations; kInterrupted.
 std::vector<std::vector<std::int64_t>> measure_compute(const Plan& plan, const Request& request,
                                                        const Activations& activations, std::string_view device,
-                                                       const MeasureOptions& options = {},
-                                                       std::span<const Executor> rows = executors());
+                                                       const MeasureOptions& options = {});
 
 }  // namespace spscope

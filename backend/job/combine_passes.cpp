@@ -141,7 +141,7 @@ CombinedPasses combine_passes(const TimingContext& context, std::vector<float> p
   input.inner_tokens = request.inner_tokens;
   input.hidden = request.hidden;
   input.x = at_all(context.world, std::move(predictions));
-  const ExecuteResult result = execute(plan, request, input, options_of(context), job.executors);
+  const ExecuteResult result = execute(plan, request, input, options_of(context));
 
   CombinedPasses combined;
   combined.bytes_sent = bytes_sent(plan);

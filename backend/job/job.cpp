@@ -42,12 +42,12 @@ std::vector<Problem> parameter_problems(const RunConfig& config, bool typed) {
   return problems;
 }
 
-NameLists known_names(const JobFlags& flags, std::span<const Executor> executors) {
+NameLists known_names(const JobFlags& flags) {
   NameLists names;
   names.check_parameters = [typed = !flags.strategies.empty()](const RunConfig& config) {
     return parameter_problems(config, typed);
   };
-  for (const Executor& executor : executors)
+  for (const Executor& executor : executors())
     names.executors.push_back({executor.device, executor.backend, {executor.comms.begin(), executor.comms.end()}});
   for (const CollectorRow& collector : collectors())
     (collector.in_runs ? names.collectors : names.collectors_of_programs).push_back(collector.name);
@@ -75,14 +75,14 @@ Error as_typed(const Error& error, const JobFlags& flags) {
 }
 
 // The config of the flags, or all its problems.
-LoadedConfig load(const JobFlags& flags, std::span<const Executor> executors) {
+LoadedConfig load(const JobFlags& flags) {
   if (!flags.config.empty() && file_kind(flags.config) == FileKind::kStore)
     throw Error(ErrorCode::kConfigFile, fmt::format("\"{}\" is a stored run, not a config", flags.config),
                 fmt::format("spscope compare {0} or spscope report {0} shows it", flags.config));
   std::vector<std::string> overrides = flags.settings;
   if (!flags.strategies.empty())
     overrides.push_back(fmt::format("run.strategies={}", fmt::join(flags.strategies, ";")));
-  Result<LoadedConfig> loaded = load_config(flags.config, overrides, known_names(flags, executors));
+  Result<LoadedConfig> loaded = load_config(flags.config, overrides, known_names(flags));
   if (!loaded) throw as_typed(loaded.error(), flags);
   return std::move(*loaded);
 }
@@ -129,10 +129,9 @@ void give_ids(std::vector<ChosenStrategy>& strategies) {
   }
 }
 
-Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes, std::span<const Executor> executors) {
-  LoadedConfig loaded = load(flags, executors);
+Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes) {
+  LoadedConfig loaded = load(flags);
   Job job;
-  job.executors = executors;
   job.max_memory_bytes = max_memory_bytes;
   job.config = std::move(loaded.config);
   job.places = std::move(loaded.places);

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "backend/config/config_text.h"
 #include "backend/config/model.h"
 #include "backend/config/run_config.h"
-#include "backend/execute/execute.h"
 #include "backend/job/mask_cache.h"
 #include "backend/plan/request.h"
 #include "backend/store/records.h"
@@ -50,8 +48,7 @@ struct Job {
   std::vector<int> layers;  // of the model, that run, ascending; config.run.layers chooses them and is never kAuto
   Cluster cluster;
   std::vector<ChosenStrategy> strategies;  // of kAllStrategies all but the baseline, with what is given as parameters
-  std::span<const Executor> executors = spscope::executors();  // among which run.device and run.backend name one
-  std::shared_ptr<MaskCache> mask_cache = {};                  // of jobs that share masks; null: none
+  std::shared_ptr<MaskCache> mask_cache = {};  // of jobs that share masks; null: none
 
   bool executes() const { return config.run.mode == RunMode::kExecute; }
   // Forward passes of guidance in a plan that runs, each on cluster.plan_ranks() ranks; other modes time one of them.
@@ -68,8 +65,7 @@ struct Job {
 };
 
 // Throws Error with all problems of the config, the overrides and the strategy parameters, with their places.
-Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes,
-             std::span<const Executor> executors = spscope::executors());
+Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes);
 
 // Gives each strategy its id.
 void give_ids(std::vector<ChosenStrategy>& strategies);

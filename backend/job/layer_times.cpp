@@ -29,8 +29,7 @@ TimedLayer project(const TimingContext& context, const PlannedLayer& planned, co
   options.load = run.measure;
   options.interrupt = context.interrupt;
   options.on_rank = context.on_pass;
-  return to_schedule(planned,
-                     measure_compute(planned.plan, request, activations, run.device, options, context.job.executors),
+  return to_schedule(planned, measure_compute(planned.plan, request, activations, run.device, options),
                      Source::kMeasured);
 }
 
@@ -78,7 +77,7 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   options.world = context.world;
   options.watchdog_seconds = patience_seconds();
   options.on_run = context.on_pass;
-  ExecuteResult result = execute(planned.plan, request, activations, options, context.job.executors);
+  ExecuteResult result = execute(planned.plan, request, activations, options);
   TimedLayer timed;
   timed.provenance = result.provenance;
   count_usage(timed, planned, result);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "backend/base/cores.h"
+#include "backend/execute/execute.h"
 #include "kernels/calibrate.h"
 #include "kernels/gemm.h"
 
@@ -34,12 +35,12 @@ std::string bf16_products() {
 
 }  // namespace
 
-std::vector<MachineFact> executor_facts(std::span<const Executor> rows) {
+std::vector<MachineFact> executor_facts() {
   std::vector<MachineFact> facts;
-  for (const Executor& row : rows) {
+  for (const Executor& row : executors()) {
     const std::string why = row.unavailable().message;
     // The default device needs no mention.
-    const std::string device = row.device == rows.front().device ? "" : fmt::format("{} ", row.device);
+    const std::string device = row.device == executors().front().device ? "" : fmt::format("{} ", row.device);
     facts.push_back({fmt::format("{}ranks by {}", device, row.backend), why.empty() ? std::string(row.summary) : why});
   }
   return facts;

@@ -103,10 +103,9 @@ void require_executor(const Job& job) {
   options.device = job.config.run.device;
   options.backend = job.config.run.backend;
   options.comm = job.config.run.comm;
-  if (std::vector<Problem> problems = unknown_executor(options, job.executors); !problems.empty())
-    throw Error(std::move(problems));
+  if (std::vector<Problem> problems = unknown_executor(options); !problems.empty()) throw Error(std::move(problems));
   // Ranks that are processes may be on other machines; they find out for themselves.
-  const Executor& executor = *find_executor(options.device, options.backend, job.executors);
+  const Executor& executor = *find_executor(options.device, options.backend);
   if (executor.ranks_are_processes) return;
   if (Problem why = executor.unavailable(); !why.message.empty()) throw Error({std::move(why)});
 }

@@ -69,10 +69,6 @@ double MaskCounter::coarse_tiles(SetId heads, SetId q, SetId k) {
   return mask_.coarse_tiles(sets_->spans(heads), rows, coverage(k));
 }
 
-SetId MaskCounter::needed_keys(SetId heads, SetId q) {
-  return sets_->of(mask_.needed_keys(sets_->spans(heads), coverage(q)));
-}
-
 const AreaSums& MaskCounter::area_sums() {
   if (!area_sums_) area_sums_ = spscope::area_sums(mask_);
   return *area_sums_;

@@ -26,8 +26,6 @@ class MaskCounter {
   TileCount count(SetId heads, SetId q, SetId k);
   // In unrefined tiles, fractional by area, for reports.
   double coarse_tiles(SetId heads, SetId q, SetId k);
-  // Keys that any of these rows attends to in any of these heads.
-  SetId needed_keys(SetId heads, SetId q);
   // Marginals of the mask, counted at the first call and kept.
   const AreaSums& area_sums();
   // The tokens of each block, in order.

@@ -40,28 +40,6 @@ void plan_cross_attention(PlanBuilder& b, const Request& request) {
   b.output(b.local("residual", std::vector{x, b.linear(o, "wo")}), rows);
 }
 
-void plan_cross_attention_by_heads(PlanBuilder& b, const Request& request) {
-  const std::vector<SetId> heads = b.sets().even(request.all_heads(), request.ranks);
-  const Placement whole = b.place([&](int) { return BoxList{request.whole(Axis::kHidden)}; });
-  const Placement rows = rows_of(b, Axis::kHidden, b.sets().even(request.all_inner(), request.ranks));
-  const ValueId x = b.input(kHiddenState, whole, Axis::kHidden);
-  const ValueId q = b.linear(x, "wq", heads);
-  const ValueId sum = b.wait(b.reduce(b.linear(b.local(kCrossAttention, {&q, 1}), "wo"), rows));
-  b.output(b.local("residual", std::vector{x, b.reshard(sum, whole)}), whole);
-}
-
-void plan_double_block_ulysses(PlanBuilder& b, const Request& request) {
-  const std::vector<SetId> tokens = b.sets().even(request.all_inner(), request.ranks);
-  const std::vector<SetId> heads = b.sets().even(request.all_heads(), request.ranks);
-  const Placement columns = b.place([&](int rank) {
-    return BoxList{{heads[at(rank)], request.all_outer(), request.all_inner()}};
-  });
-  const ValueId x = b.input(kHiddenState, rows_of(b, Axis::kHidden, tokens), Axis::kHidden);
-  const ValueId q = b.reshard(per_stream(b, x, "wq"), columns), kv = b.reshard(per_stream(b, x, "wkv"), columns);
-  const ValueId o = b.reshard(b.attend_all(q, kv), rows_of(b, Axis::kHeads, tokens));
-  b.output(b.local("residual", std::vector{x, per_stream(b, o, "wo")}), b.placement_of(x));
-}
-
 void plan_double_block_ring(PlanBuilder& b, const Request& request) {
   const auto tokens = cut_blocks(request, AttendedAxis::kInner, request.ranks, TokenOrder::kContiguous);
   const ValueId x = b.input(kHiddenState, rows_of(b, Axis::kHidden, tokens), Axis::kHidden);

@@ -1,116 +1,61 @@
 #include "tests/support/plan_executor.h"
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "backend/base/flat_map.h"
 #include "backend/base/ids.h"
 #include "backend/plan/plan_access.h"
+#include "backend/plan/verify_internal.h"
 
 namespace spscope::testing {
 namespace {
 
-constexpr int kMaxLanes = 64;
 constexpr int kKept = 1 << 30;  // users of an output: never all ended
 
-bool within(std::int32_t id, std::size_t count) { return id >= 0 && at(id) < count; }
-bool within(IdRange range, std::size_t count) {
-  return range.begin >= 0 && range.begin <= range.end && at(range.end) <= count;
+// An op that cannot be done: data that is not there, shapes that do not fit.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+void require(bool condition, const char* what) {
+  if (!condition) throw Fault(what);
 }
 
-class ReferenceCheck {
- public:
-  ReferenceCheck(const Plan& plan, const Request& request) : p_(plan), request_(request) {}
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = text.size();
+  for (const char c : text) hash = hash_mix(hash, static_cast<unsigned char>(c));
+  return hash;
+}
 
-  void check() const {
-    require(p_.ranks == request_.ranks && p_.lanes >= 1 && p_.lanes <= kMaxLanes, "ranks or lanes");
-    require(p_.sets != nullptr && p_.sets == request_.sets, "sets");
-    check_lists();
-    for (const Value& v : p_.values) check_value(v);
-    for (const Accumulator& a : p_.accumulators)
-      require(within(a.q, p_.values.size()) && within(a.mask, p_.masks.size()), "accumulator");
-    for (const MaskUse& m : p_.masks) require(request_.attends(m.axis), "mask");
-    for (const Output& o : p_.outputs) {
-      require(within(o.value, p_.values.size()), "output");
-      check_placement(o.placement);
-    }
-    for (const Message& m : p_.messages) {
-      require(within(m.src, at(p_.ranks)) && within(m.dst, at(p_.ranks)), "message");
-      check_box(m.box);
-    }
-    for (const Post& post : p_.posts) check_post(post);
-    for (const Op& op : p_.ops) check_op(op);
-  }
+// What a cell of a given value is: the same in every plan of a layer.
+std::uint64_t input_symbol(const Value& v, int column, int outer, int inner) {
+  std::uint64_t hash = hash_mix(v.tensors.bits, static_cast<std::uint64_t>(v.layer));
+  for (const int index : {static_cast<int>(v.columns), column, outer, inner})
+    hash = hash_mix(hash, static_cast<std::uint64_t>(index));
+  return hash;
+}
 
- private:
-  void check_lists() const {
-    for (OpId id : p_.dep_refs) require(within(id, p_.ops.size()), "dependency");
-    for (MessageId id : p_.message_refs) require(within(id, p_.messages.size()), "message");
-    for (ValueId id : p_.value_refs) require(within(id, p_.values.size()), "value");
-    for (GroupId id : p_.group_refs) require(within(id, p_.groups.size()), "group");
-    for (int rank : p_.group_members) require(within(rank, at(p_.ranks)), "rank of a group");
-    for (IdRange group : p_.groups) require(within(group, p_.group_members.size()), "group");
-  }
-  void check_set(SetId id) const { require(p_.sets->has(id), "set"); }
-  void check_box(const Box& box) const {
-    check_set(box.columns);
-    check_set(box.outer);
-    check_set(box.inner);
-  }
-  void check_placement(const Placement& placement) const {
-    require(placement.ranks() == p_.ranks, "placement");
-    for (const Box& box : placement.boxes()) check_box(box);
-  }
-  void check_value(const Value& v) const {
-    require(static_cast<int>(v.columns) < kNumAxes && v.tensors.bits < 1 << kNumTensors, "tensor");
-    require(within(v.sources, p_.value_refs.size()) && within(v.pending, p_.group_refs.size()), "value");
-    for (ValueId source : p_.value_list(v.sources)) require(p_.values[at(source)].sources.empty(), "view of a view");
-    check_placement(v.placement);
-  }
-  void check_post(const Post& post) const {
-    const bool local = post.kind == PostKind::kLocal, finishes = post.kind == PostKind::kFinish;
-    const bool attends = post.kind == PostKind::kAttend || post.kind == PostKind::kMerge;
-    const bool carries = moves(post.kind) || post.kind == PostKind::kReduce;
-    require(static_cast<int>(post.kind) < kNumPostKinds && within(post.lane, at(p_.lanes)), "post");
-    require(within(post.operands, p_.value_refs.size()), "operands");
-    if (local || attends || carries) require(within(post.src, p_.values.size()), "source");
-    if (local || finishes || carries) require(within(post.dst, p_.values.size()), "result");
-    if (attends || finishes) require(within(post.acc, p_.accumulators.size()), "accumulator");
-    if (local) require(within(post.kernel, p_.kernels.size()), "kernel");
-  }
-  void check_op(const Op& op) const {
-    require(within(op.post, p_.posts.size()) && within(op.rank, at(p_.ranks)), "op");
-    require(within(op.deps, p_.dep_refs.size()) && within(op.messages, p_.message_refs.size()), "op");
-    if (p_.kind_of(op) == PostKind::kBarrier) require(within(op.group, p_.groups.size()), "group");
-    for (SetId id : {op.heads, op.seq, op.q, op.k}) check_set(id);
-  }
-
-  const Plan& p_;
-  const Request& request_;
-};
+bool attends_to(const BlockMask& mask, int head, std::int32_t query, std::int32_t key) {
+  const auto block = [starts = mask.coarse_starts()](std::int32_t token) {
+    return static_cast<std::int32_t>(std::ranges::upper_bound(starts, token) - starts.begin()) - 1;
+  };
+  return mask.active(head, block(query), block(key));
+}
 
 }  // namespace
 
-void check_references(const Plan& plan, const Request& request) { ReferenceCheck(plan, request).check(); }
-
-const DenseTensor& LayerInputs::input(const Value& value) {
-  const auto [found, fresh] =
-      inputs_.try_emplace({value.tensors.bits, value.layer * kNumAxes + static_cast<int>(value.columns)});
-  if (fresh) found->second = dense_input(request_, value.tensors, value.columns, value.layer, seed_);
-  return found->second;
+bool can_be_followed(const Plan& plan, const Request& request) {
+  verifying::Findings found;
+  verifying::check_form(plan, found);
+  return found.empty() && plan.ranks == request.ranks && plan.sets == request.sets &&
+         std::ranges::all_of(plan.masks, [&](const MaskUse& mask) { return request.attends(mask.axis); });
 }
 
-const Weight& LayerInputs::weight(const std::string& name) {
-  const auto found = weights_.find(name);
-  if (found != weights_.end()) return found->second;
-  const auto kernel = std::ranges::find(request_.kernels, name, &Kernel::name);
-  require(kernel != request_.kernels.end(), "the layer has no such contraction");
-  return weights_.try_emplace(name, request_, *kernel, seed_).first->second;
-}
+PlanRun::PlanRun(const Plan& plan, const Request& request) : plan_(plan), request_(request) {}
 
-PlanRun::PlanRun(const Plan& plan, const Request& request, LayerInputs& inputs)
-    : plan_(plan), request_(request), inputs_(inputs) {}
+// -- order of execution
 
 void PlanRun::start() {
-  check_references(plan_, request_);
   const std::size_t ranks = at(plan_.ranks);
   sent_bytes_.assign(ranks, 0);
   live_bytes_.assign(ranks, 0);
@@ -121,50 +66,37 @@ void PlanRun::start() {
   states_.assign(plan_.ops.size(), State::kWaiting);
   lanes_.resize(ranks * at(plan_.lanes));
   heads_.assign(lanes_.size(), 0);
-  for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id) {
+  for (OpId id = 0; at(id) < plan_.ops.size(); ++id) {
     const Op& op = plan_.ops[at(id)];
     lanes_[at(op.rank) * at(plan_.lanes) + at(plan_.post_of(op).lane)].push_back(id);
   }
-  for (const Value& v : plan_.values) widths_.push_back(tensor_set_width(request_, v.tensors));
   count_users();
-  place_inputs();
-}
-
-void PlanRun::place_inputs() {
-  for (ValueId id = 0; id < static_cast<ValueId>(plan_.values.size()); ++id) {
-    const Value& v = plan_.values[at(id)];
-    if (!v.given) continue;
-    const DenseTensor& whole = inputs_.input(v);
-    for (int rank = 0; rank < plan_.ranks; ++rank)
-      for (const Box& box : v.placement.at(rank))
-        for_each_cell(box, [&](int c, int o, int i) {
-          require(whole.has(c, o, i), "an input lies outside of its tensor");
-          write_cell(id, rank, c, o, i, whole.at(c, o, i), static_cast<int>(whole.cell_elements()));
-        });
-  }
+  for (ValueId id = 0; at(id) < plan_.values.size(); ++id)
+    for (int rank = 0; rank < plan_.ranks && value(id).given; ++rank)
+      for (const Box& box : value(id).placement.at(rank))
+        for_each_cell(box, [&](Cell c) { write(id, rank, c, input_symbol(value(id), c[0], c[1], c[2])); });
 }
 
 // Users of a buffer: the ops that write or read it. Views have none: their sources are used.
 void PlanRun::count_users() {
   users_.assign(values_.size(), 0);
   used_by_op_.resize(plan_.ops.size());
-  const auto bases = [&](ValueId value, auto&& visit) { for_each_base(plan_, value, visit); };
   for (std::size_t i = 0; i < plan_.ops.size(); ++i) {
     const Op& op = plan_.ops[i];
     std::vector<std::size_t>& used = used_by_op_[i];
-    for_each_read(plan_, op, [&](int rank, ValueId value, const Box&) {
-      bases(value, [&](ValueId base) { used.push_back(slot(base, rank)); });
+    for_each_read(plan_, op, [&](int rank, ValueId read, const Box&) {
+      for_each_base(plan_, read, [&](ValueId base) { used.push_back(slot(base, rank)); });
     });
     const Post& post = plan_.post_of(op);
     if (post.kind == PostKind::kLocal || post.kind == PostKind::kFinish) used.push_back(slot(post.dst, op.rank));
     if (moves(post.kind) || post.kind == PostKind::kReduce)
-      for_each_fill(plan_, op, [&](int rank, ValueId value, const Box&) { used.push_back(slot(value, rank)); });
+      for_each_fill(plan_, op, [&](int rank, ValueId filled, const Box&) { used.push_back(slot(filled, rank)); });
     std::ranges::sort(used);
     used.erase(std::unique(used.begin(), used.end()), used.end());
     for (std::size_t buffer : used) ++users_[buffer];
   }
   for (const Output& output : plan_.outputs)
-    bases(output.value, [&](ValueId base) {
+    for_each_base(plan_, output.value, [&](ValueId base) {
       for (int rank = 0; rank < plan_.ranks; ++rank) users_[slot(base, rank)] = kKept;
     });
 }
@@ -188,25 +120,24 @@ bool PlanRun::ready(const Op& op) const {
 
 // A two-sided op sends when it starts; what was sent waits at the receiver.
 void PlanRun::begin_op(const Op& op) {
-  const PostKind kind = plan_.kind_of(op);
-  if (!two_sided(kind)) return;
-  posted_[post_rank(op.post, op.rank)] = 1;
-  if (kind == PostKind::kBarrier) return;
+  const Post& post = plan_.post_of(op);
+  if (!two_sided(post.kind)) return;
+  posted_[slot(op.post, op.rank)] = 1;
   for (MessageId id : plan_.messages_of(op)) {
     const Message& m = plan_.messages[at(id)];
-    if (m.src == op.rank) mail_[{op.post, m.src, m.dst}].push_back(carry(m, source_of(plan_, plan_.post_of(op), m)));
+    if (m.src == op.rank) mail_[{op.post, m.src, m.dst}].push_back(carry(m, source_of(plan_, post, m)));
   }
 }
 
 bool PlanRun::partners_posted(const Op& op) const {
-  if (plan_.kind_of(op) == PostKind::kBarrier)
-    return std::ranges::all_of(plan_.group(op.group), [&](int rank) { return posted(op.post, rank); });
+  const auto posted = [&](int rank) { return posted_[slot(op.post, rank)] != 0; };
+  if (plan_.kind_of(op) == PostKind::kBarrier) return std::ranges::all_of(plan_.group(op.group), posted);
   std::map<int, std::size_t> expected;
   for (MessageId id : plan_.messages_of(op)) {
     const Message& m = plan_.messages[at(id)];
     if (m.dst == op.rank)
       ++expected[m.src];
-    else if (!posted(op.post, m.dst))
+    else if (!posted(m.dst))
       return false;  // a sender waits for its receiver
   }
   return std::ranges::all_of(expected, [&](const auto& source) {
@@ -296,6 +227,242 @@ Ending PlanRun::run(std::uint64_t order_seed) {
       return Ending::kDeadlock;
     }
   return Ending::kDone;
+}
+
+// -- cells
+
+template <typename Visit>
+void PlanRun::for_each_cell(const Box& box, Visit&& visit) const {
+  for (const Span& columns : plan_.sets->spans(box.columns))
+    for (std::int32_t c = columns.begin; c < columns.end; ++c)
+      for (const Span& outer : plan_.sets->spans(box.outer))
+        for (std::int32_t o = outer.begin; o < outer.end; ++o)
+          for (const Span& inner : plan_.sets->spans(box.inner))
+            for (std::int32_t i = inner.begin; i < inner.end; ++i) visit(Cell{c, o, i});
+}
+
+std::int64_t PlanRun::cell_bytes(TensorSet tensors) const {
+  const bool fp32 = tensors.has(Tensor::kRowStats) || tensors.has(Tensor::kNorm);
+  std::int64_t width = 0;
+  for (int t = 0; t < kNumTensors; ++t)
+    if (tensors.has(static_cast<Tensor>(t))) width += request_.tensor_width(static_cast<Tensor>(t));
+  return request_.batch * width * (fp32 ? 4 : dtype_bytes(request_.dtype));
+}
+
+// Empty: the tensor has no such cell.
+std::optional<std::size_t> PlanRun::cell_index(Axis columns, Cell cell) const {
+  const std::array sizes = {request_.num_columns(columns), request_.outer_tokens, request_.inner_tokens};
+  std::size_t index = 0;
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (cell[axis] < 0 || cell[axis] >= sizes[axis]) return std::nullopt;
+    index = index * at(sizes[axis]) + at(cell[axis]);
+  }
+  return index;
+}
+
+PlanRun::Buffer PlanRun::make_buffer(Axis columns, std::span<const Box> boxes) const {
+  Buffer buffer;
+  buffer.placed.assign(at(request_.num_columns(columns)) * at(request_.outer_tokens) * at(request_.inner_tokens), 0);
+  buffer.cells.resize(buffer.placed.size());
+  for (const Box& box : boxes)
+    for_each_cell(box, [&](Cell cell) {
+      const auto index = cell_index(columns, cell);
+      require(index.has_value(), "a placement leaves the tensor");
+      buffer.placed[*index] = 1;
+    });
+  return buffer;
+}
+
+std::optional<PlanRun::Symbol> PlanRun::find_cell(ValueId id, int rank, int column, int outer, int inner) const {
+  std::optional<Symbol> found;
+  for_each_base(plan_, id, [&](ValueId base) {
+    const std::optional<Buffer>& buffer = values_[slot(base, rank)];
+    const auto index = cell_index(value(base).columns, {column, outer, inner});
+    if (buffer && index && value(base).tensors == value(id).tensors && buffer->cells[*index])
+      found = buffer->cells[*index];
+  });
+  return found;
+}
+
+PlanRun::Symbol PlanRun::read(ValueId id, int rank, Cell cell) const {
+  const std::optional<Symbol> symbol = find_cell(id, rank, cell[0], cell[1], cell[2]);
+  require(symbol.has_value(), "a rank reads what it does not hold");
+  return *symbol;
+}
+
+void PlanRun::write(ValueId id, int rank, Cell cell, Symbol symbol) {
+  std::optional<Buffer>& buffer = values_[slot(id, rank)];
+  if (!buffer) buffer = make_buffer(value(id).columns, value(id).placement.at(rank));
+  const auto index = cell_index(value(id).columns, cell);
+  require(index && buffer->placed[*index], "a write leaves the placement");
+  if (!buffer->cells[*index]) {
+    buffer->num_bytes += cell_bytes(value(id).tensors);
+    grow(rank, cell_bytes(value(id).tensors));
+  }
+  buffer->cells[*index] = symbol;
+}
+
+// -- attention: a row is the sum of what it met, until it is finished
+
+// The rows of an op's accumulator at its rank, opened when first used.
+PlanRun::Buffer& PlanRun::rows_of(const Op& op) {
+  const AccId acc = plan_.post_of(op).acc;
+  std::optional<Buffer>& rows = rows_[slot(acc, op.rank)];
+  if (rows) return *rows;
+  rows = make_buffer(Axis::kHeads, value(plan_.accumulators[at(acc)].q).placement.at(op.rank));
+  for (std::size_t i = 0; i < rows->placed.size(); ++i) {
+    if (!rows->placed[i]) continue;
+    rows->cells[i] = 0;
+    rows->num_bytes += cell_bytes(kPartialRows);
+  }
+  grow(op.rank, rows->num_bytes);
+  return *rows;
+}
+
+void PlanRun::attend(const Op& op) {
+  const Post& post = plan_.post_of(op);
+  const Accumulator& acc = plan_.accumulators[at(post.acc)];
+  const BlockMask& mask = request_.executed_mask(plan_.masks[at(acc.mask)].axis).mask();
+  require(value(acc.q).columns == Axis::kHeads && value(post.src).columns == Axis::kHeads, "no queries or no keys");
+  Buffer& rows = rows_of(op);
+  const std::size_t attended = acc.axis == AttendedAxis::kInner ? 2 : 1;
+  for_each_cell(attend_rows(plan_, op), [&](Cell row) {
+    const auto index = cell_index(Axis::kHeads, row);
+    require(index && rows.cells[*index] && row[0] < mask.heads() && row[attended] < mask.tokens(),
+            "rows that the accumulator does not have");
+    const Symbol query = read(acc.q, op.rank, row);
+    for (const Span& keys : plan_.sets->spans(op.k))
+      for (std::int32_t key = keys.begin; key < keys.end; ++key) {
+        Cell met = row;
+        met[attended] = key;
+        const Symbol symbol = read(post.src, op.rank, met);
+        require(key < mask.tokens(), "keys outside of the mask");
+        if (attends_to(mask, row[0], row[attended], key)) *rows.cells[*index] += hash_mix(query, symbol);
+      }
+  });
+}
+
+void PlanRun::merge(const Op& op) {
+  Buffer& rows = rows_of(op);
+  for_each_read(plan_, op, [&](int rank, ValueId part, const Box& box) {
+    require(value(part).tensors == kPartialRows, "no unfinished rows");
+    for_each_cell(box, [&](Cell cell) {
+      const auto index = cell_index(Axis::kHeads, cell);
+      require(index && rows.cells[*index], "rows that the accumulator does not have");
+      *rows.cells[*index] += read(part, rank, cell);
+    });
+  });
+}
+
+void PlanRun::finish(const Op& op) {
+  const Post& post = plan_.post_of(op);
+  Buffer& rows = rows_of(op);
+  const bool unfinished = value(post.dst).partial != kNone;
+  for (const Box& box : value(plan_.accumulators[at(post.acc)].q).placement.at(op.rank))
+    for_each_cell(box, [&](Cell cell) {
+      const Symbol sum = *rows.cells[*cell_index(Axis::kHeads, cell)];
+      write(post.dst, op.rank, cell, unfinished ? sum : hash_mix(hash_of("finished"), sum));
+    });
+  live_bytes_[at(op.rank)] -= rows.num_bytes;
+  rows_[slot(post.acc, op.rank)].reset();
+}
+
+// -- local kernels
+
+void PlanRun::local(const Op& op) {
+  const Post& post = plan_.post_of(op);
+  const Kernel& kernel = plan_.kernels[at(post.kernel)];
+  const Value& result = value(post.dst);
+  const auto from = value(post.src).placement.at(op.rank), to = result.placement.at(op.rank);
+  const bool zeros = kernel.contracts && from.empty() && !result.pending.empty();  // a share that has no columns here
+  require(from.size() == to.size() || zeros, "a local kernel with other boxes than its source");
+  if (kernel.contracts) {
+    const auto wanted = std::ranges::find(request_.kernels, kernel.name, &Kernel::name);
+    require(wanted != request_.kernels.end() && wanted->contracts, "the layer has no such contraction");
+    require(value(post.src).columns == wanted->in && result.columns == wanted->out &&
+                cell_bytes(result.tensors) == cell_bytes(wanted->tensors),
+            "a contraction of other columns");
+  } else {
+    require(cell_bytes(result.tensors) == cell_bytes(value(post.src).tensors), "a result of another width");
+  }
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    require(zeros || (from[i].outer == to[i].outer && from[i].inner == to[i].inner),
+            "a local kernel that leaves its tokens");
+    const SetId columns = zeros ? kEmptySet : from[i].columns;
+    for_each_cell(kernel.contracts ? to[i] : from[i], [&](Cell cell) {
+      write(post.dst, op.rank, cell,
+            kernel.contracts ? contracted(op, kernel, columns, cell) : mapped(op, kernel, cell));
+    });
+  }
+}
+
+// A sum over columns, which ranks may share.
+PlanRun::Symbol PlanRun::contracted(const Op& op, const Kernel& kernel, SetId columns, Cell to) const {
+  const std::uint64_t weight = hash_mix(hash_of(kernel.name), static_cast<std::uint64_t>(to[0]));
+  Symbol sum = 0;
+  for (const Span& span : plan_.sets->spans(columns))
+    for (std::int32_t c = span.begin; c < span.end; ++c)
+      sum += hash_mix(hash_mix(weight, static_cast<std::uint64_t>(c)),
+                      read(plan_.post_of(op).src, op.rank, {c, to[1], to[2]}));
+  return sum;
+}
+
+// Of each operand the same cell, or the sum over its columns when they are others.
+PlanRun::Symbol PlanRun::mapped(const Op& op, const Kernel& kernel, Cell cell) const {
+  const Post& post = plan_.post_of(op);
+  Symbol symbol = hash_mix(hash_of(kernel.name), read(post.src, op.rank, cell));
+  for (ValueId operand : plan_.value_list(post.operands)) {
+    const Axis columns = value(operand).columns;
+    const bool same = columns == value(post.src).columns;
+    Symbol sum = 0;
+    for (int c = same ? cell[0] : 0; c < (same ? cell[0] + 1 : request_.num_columns(columns)); ++c)
+      sum += read(operand, op.rank, {c, cell[1], cell[2]});
+    symbol = hash_mix(symbol, sum);
+  }
+  return symbol;
+}
+
+// -- moves
+
+PlanRun::Parcel PlanRun::carry(const Message& m, ValueId id) {
+  Parcel parcel{m.box, cell_bytes(value(id).tensors), {}};
+  for_each_cell(m.box, [&](Cell cell) { parcel.cells.push_back(read(id, m.src, cell)); });
+  if (m.src != m.dst) sent_bytes_[at(m.src)] += static_cast<std::int64_t>(parcel.cells.size()) * parcel.cell_bytes;
+  return parcel;
+}
+
+void PlanRun::deliver(ValueId id, int rank, const Parcel& parcel) {
+  require(parcel.cell_bytes == cell_bytes(value(id).tensors), "a message of another width");
+  auto next = parcel.cells.begin();
+  for_each_cell(parcel.box, [&](Cell cell) { write(id, rank, cell, *next++); });
+}
+
+void PlanRun::copy_messages(const Op& op) {
+  const Post& post = plan_.post_of(op);
+  for (MessageId id : plan_.messages_of(op)) {
+    const Message& m = plan_.messages[at(id)];
+    deliver(post.dst, m.dst, carry(m, post.src));
+  }
+}
+
+// Takes what it expects, in the order in which it was sent: an exchange lands it, a reduce adds it up first.
+void PlanRun::receive(const Op& op) {
+  const Post& post = plan_.post_of(op);
+  std::map<int, std::size_t> taken;
+  std::vector<Parcel> sums;
+  for (MessageId id : plan_.messages_of(op)) {
+    const Message& m = plan_.messages[at(id)];
+    if (m.dst != op.rank) continue;
+    const Parcel& parcel = mail_.at({op.post, m.src, op.rank}).at(taken[m.src]++);
+    const auto same = std::ranges::find(sums, parcel.box, &Parcel::box);
+    if (post.kind == PostKind::kExchange)
+      deliver(post.dst, op.rank, parcel);
+    else if (same == sums.end())
+      sums.push_back(parcel);
+    else
+      for (std::size_t i = 0; i < parcel.cells.size(); ++i) same->cells[i] += parcel.cells[i];
+  }
+  for (const Parcel& sum : sums) deliver(post.dst, op.rank, sum);
 }
 
 }  // namespace spscope::testing

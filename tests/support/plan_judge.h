@@ -1,11 +1,12 @@
-// How a plan fares against the dense layer, run in several orders: the judge of the builder, of verify() and of the
-// strategies.
+// How a plan fares against the whole layer on one rank, run in several orders: the judge of the builder, of verify()
+// and of the strategies.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "tests/support/plan_executor.h"
+#include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 
@@ -15,7 +16,6 @@ const char* outcome_name(Outcome outcome);
 
 struct Judgement {
   Outcome outcome = Outcome::kOk;
-  double max_error = 0;
   std::vector<std::int64_t> peak_bytes;  // by rank, over all orders
   std::string reason;
 };
@@ -24,19 +24,19 @@ class PlanJudge {
  public:
   // `request` must outlive the judge.
   PlanJudge(const Request& request, LayerKind kind);
+  PlanJudge(const PlanJudge&) = delete;
   // Wrong: an input that is not given whole, or an output that a rank must hold, or that the plan promises, is absent
-  // or off by more than 1e-9. Bytes: ranks sent other bytes than the messages say. The first order that is not ok ends
-  // the judgement.
-  Judgement judge(const Plan& plan, int orders);
+  // or another one. Bytes: ranks sent other bytes than the messages say. Fault: an op cannot be done, or references
+  // cannot be followed. The first order that is not ok ends the judgement.
+  Judgement judge(const Plan& plan, int orders) const;
 
  private:
-  Outcome check_order(const Plan& plan, std::uint64_t seed, Judgement& judgement);
-  bool outputs_right(const Plan& plan, const PlanRun& run, Judgement& judgement) const;
-  bool output_right(const Plan& plan, const PlanRun& run, std::size_t output, Judgement& judgement) const;
+  Outcome check_order(const Plan& plan, std::uint64_t seed, Judgement& judgement) const;
+  bool output_right(const Plan& plan, const PlanRun& run, std::size_t output) const;
 
   const Request& request_;
-  LayerInputs inputs_;
-  std::vector<DenseTensor> wanted_;
+  const Plan layer_;  // on one rank
+  PlanRun wanted_;
 };
 
 }  // namespace spscope::testing

@@ -127,6 +127,10 @@ PlanFunction strategy_plan(std::string_view name, std::vector<std::pair<std::str
   };
 }
 
+PlanFunction balanced_usp(std::int64_t ulysses, std::int64_t ring) {
+  return strategy_plan("dbsp", {{"ulysses", ulysses}, {"ring", ring}, {"reward", 0.0}});
+}
+
 namespace {
 
 std::vector<PlanCase> megatron_cases() {
@@ -136,28 +140,19 @@ std::vector<PlanCase> megatron_cases() {
     return [=](PlanBuilder& b, const Request& r) { plan_megatron(b, r, sp, algorithm); };
   };
   return {
-      {"megatron_tp", Kind::kMegatronLayer, {.ranks = 3, .ffn = 11}, megatron(false)},
-      {"megatron_sp", Kind::kMegatronLayer, {.ranks = 4, .ffn = 11, .batch = 2}, megatron(true)},
       {"megatron_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 7, .ffn = 11}, megatron(false)},
-      {"megatron_sp_more_ranks_than_heads", Kind::kMegatronLayer, {.ranks = 6, .ffn = 11}, megatron(true)},
-      {"megatron_tp_in_a_ring", Kind::kMegatronLayer, {.ranks = 5, .ffn = 11}, megatron(false, Algorithm::kRing)},
-      {"megatron_sp_in_a_ring", Kind::kMegatronLayer, {.ranks = 2, .ffn = 11}, megatron(true, Algorithm::kRing)},
-      {"megatron_sp_hierarchical",
+      {"megatron_sp_in_a_ring",
        Kind::kMegatronLayer,
-       {.ranks = 6, .ffn = 11, .batch = 2, .ranks_per_node = 3},
-       megatron(true, Algorithm::kHierarchical)},
+       {.ranks = 5, .ffn = 11, .batch = 2},
+       megatron(true, Algorithm::kRing)},
       {"megatron_tp_hierarchical",
        Kind::kMegatronLayer,
        {.ranks = 6, .ffn = 11, .dtype = Dtype::kFp32, .ranks_per_node = 2},
        megatron(false, Algorithm::kHierarchical)},
-      {"megatron_sp_tree",
+      {"megatron_tree_of_six",
        Kind::kMegatronLayer,
-       {.ranks = 4, .ffn = 11, .batch = 2, .ranks_per_node = 2},
+       {.ranks = 6, .ffn = 11, .ranks_per_node = 3},
        megatron(true, Algorithm::kTree)},
-      {"megatron_tp_tree_of_six",
-       Kind::kMegatronLayer,
-       {.ranks = 6, .ffn = 11, .dtype = Dtype::kFp32, .ranks_per_node = 3},
-       megatron(false, Algorithm::kTree)},
       {"megatron_uneven_nodes",
        Kind::kMegatronLayer,
        {.ranks = 5, .ffn = 11, .ranks_per_node = 3},
@@ -178,10 +173,6 @@ const std::vector<PlanCase>& plan_cases() {
   const auto torus = [](int machines, int ulysses, bool barrier) {
     return [=](PlanBuilder& b, const Request& r) { plan_torus(b, r, {machines, ulysses, barrier}); };
   };
-  const auto balanced = [](int ulysses, bool queries_only) {
-    return [=](PlanBuilder& b, const Request& r) { plan_balanced_usp(b, r, ulysses, queries_only); };
-  };
-  const auto dsv = [](int u) { return [=](PlanBuilder& b, const Request& r) { plan_dsv(b, r, u); }; };
   const auto double_ring = [](int n) { return [=](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, n); }; };
   const LayerShape text{.ranks = 4, .text = 5, .text_layout = TextLayout::kReplicate};
   static const std::vector<PlanCase> others = {
@@ -198,23 +189,17 @@ const std::vector<PlanCase>& plan_cases() {
        strategy_plan("ring", {{"order", std::string("cyclic")}})},
       {"ring_more_ranks_than_blocks", Kind::kAttention, {.ranks = 6, .inner = 19}, strategy_plan("ring")},
       {"ring_text_sharded", Kind::kAttention, {.ranks = 4, .text = 5}, strategy_plan("ring")},
-      {"ring_text_replicated", Kind::kAttention, text, plan_ring_text_replicated},
-      {"ring_striped", Kind::kAttention, {.ranks = 4}, plan_striped_ring},
       {"ring_double", Kind::kAttention, {.ranks = 6}, double_ring(2)},
-      {"ring_sparse", Kind::kAttention, {.ranks = 5}, plan_sparse_ring},
       {"ring_two_way", Kind::kAttention, {.ranks = 4}, plan_two_way_ring},
-      {"allgather_kv", Kind::kAttention, {.ranks = 4}, plan_allgather_kv},
+      {"allgather_kv_text_replicated", Kind::kAttention, text, strategy_plan("allgather_kv")},
       {"token_ring", Kind::kAttention, {.ranks = 4}, plan_token_ring},
       {"token_ring_fp32_batch", Kind::kAttention, {.ranks = 3, .batch = 2, .dtype = Dtype::kFp32}, plan_token_ring},
       {"usp_2x2", Kind::kAttention, {.ranks = 4}, usp(2, 2)},
       {"usp_2x3", Kind::kAttention, {.ranks = 6}, usp(2, 3)},
       {"usp_2x3_strided", Kind::kAttention, {.ranks = 6}, usp(2, 3, "strided")},
       {"usp_3x2_cyclic", Kind::kAttention, {.ranks = 6}, usp(3, 2, "contiguous", "cyclic")},
-      {"balanced_usp_2x3", Kind::kAttention, {.ranks = 6}, balanced(2, false)},
-      {"balanced_usp_1x4", Kind::kAttention, {.ranks = 4}, balanced(1, false)},
-      {"queries_only_2x3", Kind::kAttention, {.ranks = 6}, balanced(2, true)},
-      {"dsv_2x3", Kind::kAttention, {.ranks = 6}, dsv(2)},
-      {"dsv_1x4", Kind::kAttention, {.ranks = 4, .batch = 2}, dsv(1)},
+      {"balanced_usp_2x3", Kind::kAttention, {.ranks = 6}, balanced_usp(2, 3)},
+      {"balanced_usp_1x4", Kind::kAttention, {.ranks = 4}, balanced_usp(1, 4)},
       {"torus_2x1x2_barrier", Kind::kRotaryAttention, {.ranks = 4}, torus(2, 1, true)},
       {"torus_3x1x1_barrier", Kind::kRotaryAttention, {.ranks = 3}, torus(3, 1, true)},
       {"torus_2x2x2_barrier", Kind::kRotaryAttention, {.ranks = 8}, torus(2, 2, true)},
@@ -223,8 +208,6 @@ const std::vector<PlanCase>& plan_cases() {
       {"ring_2d", Kind::kAttention, {.ranks = 3, .outer = 7, .inner = 19, .block = 4}, strategy_plan("ring")},
       {"dsp", Kind::kSpatialTemporal, {.ranks = 3, .outer = 7, .inner = 19, .block = 4, .batch = 2}, plan_dsp},
       {"cross_attention", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention},
-      {"cross_attention_by_heads", Kind::kCrossAttention, {.ranks = 3, .batch = 2}, plan_cross_attention_by_heads},
-      {"double_block_ulysses", Kind::kDoubleBlock, {.ranks = 3, .text = 5, .batch = 2}, plan_double_block_ulysses},
       {"double_block_ring", Kind::kDoubleBlock, {.ranks = 4, .text = 5}, plan_double_block_ring},
       {"double_block_ring_2d",
        Kind::kDoubleBlock,

@@ -5,14 +5,25 @@
 #include <functional>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/plan/plan_builder.h"
 #include "backend/strategies/collectives.h"
 #include "backend/strategies/sharding.h"
-#include "tests/support/dense_layer.h"
 
 namespace spscope::testing {
+
+// The layers that the plans compute.
+enum class LayerKind {
+  kAttention,        // attention along each attended axis on inputs of its own
+  kRotaryAttention,  // the same along inner, on q and kv turned by "rope"
+  kMegatronLayer,    // x + block(x); + w2 gelu(w1 x)
+  kSpatialTemporal,  // x + block(x) along inner, then along outer
+  kCrossAttention,   // x + wo cross(wq x): every token to a text that is a parameter
+  kDoubleBlock,      // x + wo attention(wq x, wkv x), with weights of their own for video and for text
+};
+inline constexpr std::string_view kCrossAttention = "cross_attention", kSumOfSquares = "sumsq";
 
 // A small layer with a seeded mask: awkward numbers by default, so that nothing divides evenly.
 struct LayerShape {
@@ -36,31 +47,20 @@ Plan build(const PlanFunction& plan, const Request& request);
 // A plan of strategies.def.
 PlanFunction strategy_plan(std::string_view name,
                            std::vector<std::pair<std::string_view, ParameterValue>> settings = {});
+// That of dbsp which moves blocks wherever they balance best.
+PlanFunction balanced_usp(std::int64_t ulysses, std::int64_t ring);
 
 // -- rings (library_rings.cpp)
-void plan_ring_text_replicated(PlanBuilder& b, const Request& request);
-// Block-wise striping: every block in one slice a rank, dealt out in turn.
-void plan_striped_ring(PlanBuilder& b, const Request& request);
-void plan_allgather_kv(PlanBuilder& b, const Request& request);
 // Rings inside nodes, and a ring of nodes whose hop has a whole round to hide in.
 void plan_double_ring(PlanBuilder& b, const Request& request, int nodes);
 // Queries travel, unfinished rows return.
 void plan_token_ring(PlanBuilder& b, const Request& request);
-// A hop carries only what ranks further down still need, by head.
-void plan_sparse_ring(PlanBuilder& b, const Request& request);
 // Half of the heads travel each way.
 void plan_two_way_ring(PlanBuilder& b, const Request& request);
 
 // -- heads (library_heads.cpp)
 // The exchange of the next heads hides behind the attention of these.
 void plan_pipelined_ulysses(PlanBuilder& b, const Request& request);
-// Heads and blocks balanced by greedy assignment: queries, and unless `queries_only` keys, move to their group first.
-void plan_balanced_usp(PlanBuilder& b, const Request& request, int ulysses, bool queries_only);
-// Heads balanced, keys fetched by head: only blocks that some local row needs.
-void plan_dsv(PlanBuilder& b, const Request& request, int ulysses);
-// Blocks that whole columns of weights place: longest first, at most `cap` items a group. Items of each group, sorted.
-std::vector<std::vector<std::int32_t>> assign_longest_first(const std::vector<std::int64_t>& weights, int groups,
-                                                            int cap);
 
 // -- torus (library_torus.cpp): pull Q, pull KV, push O between machines; Ulysses and rings inside
 struct TorusShape {
@@ -77,12 +77,10 @@ void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_paralle
 void plan_dsp(PlanBuilder& b, const Request& request);
 
 // -- streams and text (library_streams.cpp)
-// Tokens cut, or heads cut; the text is a parameter of the kernel.
+// The text is a parameter of the kernel.
 void plan_cross_attention(PlanBuilder& b, const Request& request);
-void plan_cross_attention_by_heads(PlanBuilder& b, const Request& request);
 // `weight`_video of the video tokens of a value beside `weight`_text of its text tokens.
 ValueId per_stream(PlanBuilder& b, ValueId value, const std::string& weight);
-void plan_double_block_ulysses(PlanBuilder& b, const Request& request);
 void plan_double_block_ring(PlanBuilder& b, const Request& request);
 void plan_double_block_text_replicated(PlanBuilder& b, const Request& request);
 

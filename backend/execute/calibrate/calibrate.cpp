@@ -19,9 +19,9 @@ double memory_gib() {
 
 }  // namespace
 
-Calibration calibrate(const CalibrateOptions& options, std::span<const Executor> rows) {
+Calibration calibrate(const CalibrateOptions& options) {
   const auto can = [](const Executor& row) { return row.calibrate != nullptr; };
-  return row_that_can(options.device, "calibrated", can, rows).calibrate(options);
+  return row_that_can(options.device, "calibrated", can).calibrate(options);
 }
 
 Calibration calibrate_cpu(const CalibrateOptions& options) {

@@ -74,6 +74,6 @@ Calibration calibrate_cpu(const CalibrateOptions& options);
 
 // By the first available row of the device that has `calibrate`. Throws Error: kCannotExecute when there is none, or
 // why it is not available; what fails on the device; kInterrupted.
-Calibration calibrate(const CalibrateOptions& options = {}, std::span<const Executor> rows = executors());
+Calibration calibrate(const CalibrateOptions& options = {});
 
 }  // namespace spscope

@@ -38,33 +38,18 @@ std::vector<FitSample> attend_samples(double launch, double row, double pair, do
   return samples;
 }
 
-double sum_of_squared_residuals(const std::vector<FitSample>& samples, const std::vector<double>& coefficients) {
-  double sum = 0;
-  for (const FitSample& sample : samples) {
-    double model = 0;
-    for (std::size_t i = 0; i < coefficients.size(); ++i) model += coefficients[i] * sample.terms[i];
-    sum += (model / sample.value - 1) * (model / sample.value - 1);
+// Coefficients that differ by orders of magnitude are found exactly, and in noise of three percent within ten.
+TEST(CalibrateFit, RecoversCoefficients) {
+  for (const auto& [noise, off] : {std::pair{0.0, 1e-6}, {0.03, 0.1}}) {
+    const LinearFit fit = fit_non_negative(attend_samples(kLaunch, kRow, kPair, noise));
+    EXPECT_THAT(fit.coefficients[0], DoubleNear(kLaunch, off * kLaunch));
+    EXPECT_THAT(fit.coefficients[1], DoubleNear(kRow, off * kRow));
+    EXPECT_THAT(fit.coefficients[2], DoubleNear(kPair, off * kPair));
+    EXPECT_LT(fit.quality.max_relative_residual, noise == 0 ? 1e-6 : 0.07);
+    EXPECT_GE(fit.quality.max_relative_residual, noise / 3);
+    EXPECT_LE(fit.quality.median_relative_residual, fit.quality.max_relative_residual);
+    EXPECT_EQ(fit.quality.num_samples, 24);
   }
-  return sum;
-}
-
-TEST(CalibrateFit, RecoversCoefficientsThatDifferByOrdersOfMagnitude) {
-  const LinearFit fit = fit_non_negative(attend_samples(kLaunch, kRow, kPair, 0));
-  EXPECT_THAT(fit.coefficients[0], DoubleNear(kLaunch, 1e-6 * kLaunch));
-  EXPECT_THAT(fit.coefficients[1], DoubleNear(kRow, 1e-6 * kRow));
-  EXPECT_THAT(fit.coefficients[2], DoubleNear(kPair, 1e-6 * kPair));
-  EXPECT_LT(fit.quality.max_relative_residual, 1e-6);
-  EXPECT_EQ(fit.quality.num_samples, 24);
-}
-
-TEST(CalibrateFit, NoiseOfThreePercentLeavesEachCoefficientWithinTen) {
-  const LinearFit fit = fit_non_negative(attend_samples(kLaunch, kRow, kPair, 0.03));
-  EXPECT_THAT(fit.coefficients[0], DoubleNear(kLaunch, 0.1 * kLaunch));
-  EXPECT_THAT(fit.coefficients[1], DoubleNear(kRow, 0.1 * kRow));
-  EXPECT_THAT(fit.coefficients[2], DoubleNear(kPair, 0.1 * kPair));
-  EXPECT_LT(fit.quality.max_relative_residual, 0.07);
-  EXPECT_GT(fit.quality.max_relative_residual, 0.01);
-  EXPECT_LE(fit.quality.median_relative_residual, fit.quality.max_relative_residual);
 }
 
 TEST(CalibrateFit, ANegativeCoefficientBecomesZeroAndTheOthersStayBest) {
@@ -75,20 +60,6 @@ TEST(CalibrateFit, ANegativeCoefficientBecomesZeroAndTheOthersStayBest) {
   const LinearFit fit = fit_non_negative(samples);
   EXPECT_EQ(fit.coefficients[0], 0);
   EXPECT_THAT(fit.coefficients[1], DoubleNear(ratio / square, 1e-9));
-}
-
-TEST(CalibrateFit, NoNeighbourThatIsNotNegativeFitsBetter) {
-  for (double row : {kRow, -kRow}) {  // the second makes the row term zero
-    const auto samples = attend_samples(kLaunch, row, kPair, 0.2);
-    const LinearFit fit = fit_non_negative(samples);
-    const double least = sum_of_squared_residuals(samples, fit.coefficients);
-    for (std::size_t i = 0; i < 3; ++i)
-      for (double factor : {0.99, 1.01}) {
-        std::vector<double> other = fit.coefficients;
-        other[i] = other[i] > 0 ? other[i] * factor : (factor - 0.99) * (i == 0 ? kLaunch : i == 1 ? kRow : kPair);
-        EXPECT_GE(sum_of_squared_residuals(samples, other), least * (1 - 1e-12));
-      }
-  }
 }
 
 TEST(CalibrateFit, TermsThatCannotBeToldApartStillFit) {

@@ -58,8 +58,8 @@ inline Placement token_runs(PlanBuilder& b) {
 }
 
 // Runs with poisoned memory and compares every row with the reference.
-inline Verification run_and_check(const Plan& plan, const Request& request) {
-  const Activations activations = generate_activations(request, 5);
+inline Verification run_and_check(const Plan& plan, const Request& request, std::uint64_t seed = 5) {
+  const Activations activations = generate_activations(request, seed);
   ExecuteOptions options;
   options.poison = true;
   options.repeats = 2;

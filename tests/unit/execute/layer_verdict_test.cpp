@@ -13,9 +13,9 @@
 namespace spscope {
 namespace {
 
-using testing::hand_plan;
 using testing::layer_request;
 using testing::LayerCase;
+using testing::plan_of;
 
 class LayerVerdict : public ::testing::TestWithParam<Dtype> {
  protected:
@@ -34,14 +34,6 @@ class LayerVerdict : public ::testing::TestWithParam<Dtype> {
     EXPECT_EQ(v.verdict, Verdict::kFailed);
     EXPECT_GT(v.max_error, 5e-3);  // ten times what bf16 may be off by
   }
-  // The plan with one kernel of the layer taken for another one.
-  static Plan renamed(const Request& request, std::string_view from, const std::string& to) {
-    Plan plan = hand_plan(request);
-    const auto found = std::ranges::find(plan.kernels, from, &Kernel::name);
-    EXPECT_NE(found, plan.kernels.end());
-    found->name = to;
-    return plan;
-  }
 };
 
 TEST_P(LayerVerdict, AMissingTile) {
@@ -59,32 +51,29 @@ TEST_P(LayerVerdict, AMissingTile) {
       }
   EXPECT_TRUE(missing);
   wrong.executed_masks[1] = std::make_shared<MaskCounter>(wrong.sets, mask);
-  expect_seen(judge(right, wrong, hand_plan(wrong)));
+  expect_seen(judge(right, wrong, plan_of(wrong, "single")));
 }
 
-TEST_P(LayerVerdict, AMissingGate) {
-  const Request request = layer_request(a_case(LayerBlock::kWan));
-  expect_seen(judge(request, request, renamed(request, "gate.ffn", "residual")));
-}
-
-TEST_P(LayerVerdict, TheGateOfAnotherPartOfTheLayer) {
-  const Request request = layer_request(a_case(LayerBlock::kJoint));
-  expect_seen(judge(request, request, renamed(request, "gate.text", "gate.video")));
-}
-
-TEST_P(LayerVerdict, TheWeightOfAnotherStream) {
-  const Request request = layer_request(a_case(LayerBlock::kDoubleStream));
-  expect_seen(judge(request, request, renamed(request, "wkv.text", "wkv.video")));
-}
-
-TEST_P(LayerVerdict, QueriesThatAreNotTurned) {
-  const Request request = layer_request(a_case(LayerBlock::kSingleStream));
-  expect_seen(judge(request, request, renamed(request, "head_rms_rope", "head_rms")));
-}
-
-TEST_P(LayerVerdict, FramesTurnedAsPlacesInAFrame) {
-  const Request request = layer_request(a_case(LayerBlock::kSpatialTemporal));
-  expect_seen(judge(request, request, renamed(request, "head_rms_rope.temporal", "head_rms_rope.spatial")));
+// A gate that is left out; that of another part; the weight of another stream; queries that are not turned; frames that
+// are turned as places in a frame.
+TEST_P(LayerVerdict, AKernelThatIsTakenForAnotherOne) {
+  struct Mistake {
+    LayerBlock block;
+    const char *kernel, *taken_for;
+  };
+  for (const Mistake& mistake : {Mistake{LayerBlock::kWan, "gate.ffn", "residual"},
+                                 {LayerBlock::kJoint, "gate.text", "gate.video"},
+                                 {LayerBlock::kDoubleStream, "wkv.text", "wkv.video"},
+                                 {LayerBlock::kSingleStream, "head_rms_rope", "head_rms"},
+                                 {LayerBlock::kSpatialTemporal, "head_rms_rope.temporal", "head_rms_rope.spatial"}}) {
+    SCOPED_TRACE(mistake.kernel);
+    const Request request = layer_request(a_case(mistake.block));
+    Plan plan = plan_of(request, "single");
+    const auto found = std::ranges::find(plan.kernels, mistake.kernel, &Kernel::name);
+    ASSERT_NE(found, plan.kernels.end());
+    found->name = mistake.taken_for;
+    expect_seen(judge(request, request, plan));
+  }
 }
 
 // Parameters of a Wan layer, computed as a block whose keys of the text are not normed.
@@ -92,7 +81,7 @@ TEST_P(LayerVerdict, KeysOfTheTextThatAreNotNormed) {
   const Request request = layer_request(a_case(LayerBlock::kWan));
   Request wrong = request;
   wrong.block = LayerBlock::kJoint;
-  expect_seen(judge(request, wrong, hand_plan(request)));
+  expect_seen(judge(request, wrong, plan_of(request, "single")));
 }
 
 // megatron_tp on four ranks leaves x whole at each. The verdict on what all of them hold when `change` has been added
@@ -100,7 +89,7 @@ TEST_P(LayerVerdict, KeysOfTheTextThatAreNotNormed) {
 Verification judge_replicas(Dtype dtype, const std::function<float(std::size_t channel, float x)>& change) {
   constexpr std::size_t kToken = 40;
   const Request request = layer_request({.block = LayerBlock::kWan, .ranks = 4, .dtype = dtype});
-  const Program program(testing::plan_of(request, "megatron_tp"), RankView::all(request.ranks));
+  const Program program(plan_of(request, "megatron_tp"), RankView::all(request.ranks));
   const Plan& plan = program.plan();
   const Activations activations = generate_activations(request, 5);
   const std::vector<float> right = execute(plan, request, activations).outputs.front().values;

@@ -9,7 +9,6 @@ namespace {
 
 using testing::plan_of;
 using testing::small_request;
-using testing::small_spatiotemporal_request;
 
 TEST(Measure, ComputeHasTimesAndCommunicationHasNone) {
   for (const MeasureLoad load : {MeasureLoad::kAlone, MeasureLoad::kLoaded})
@@ -23,12 +22,6 @@ TEST(Measure, ComputeHasTimesAndCommunicationHasNone) {
       for (std::size_t i = 0; i < ns.size(); ++i)
         EXPECT_EQ(ns[i] > 0, !communicates(plan.kind_of(plan.ops[i]))) << strategy << " op " << i;
     }
-}
-
-TEST(Measure, RunsBothAxesOfASpatiotemporalLayer) {
-  const Request request = small_spatiotemporal_request(3);
-  const Plan plan = plan_of(request, "ring");
-  for (const std::int64_t ns : measure(plan, request, generate_activations(request, 1))) EXPECT_GE(ns, 0);
 }
 
 // Head 0 attends to everything, head 1 to one block of 32: rank 0 has 32 times the work of rank 1.

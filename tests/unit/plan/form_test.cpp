@@ -119,10 +119,5 @@ TEST_P(PlanForm, DamageIsFoundWithoutARequest) {
 INSTANTIATE_TEST_SUITE_P(ByName, PlanForm, ::testing::ValuesIn(kDamages),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(PlanFormOfTheLibrary, EveryPlanOfTheLibraryHasIt) {
-  for (const PlanCase& c : plan_cases())
-    EXPECT_TRUE(check_form(build(c.plan, layer_request(c.shape, c.kind))).empty()) << c.name;
-}
-
 }  // namespace
 }  // namespace spscope::testing

@@ -227,14 +227,5 @@ TEST(PlanHash, ChangesWithEveryField) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(hashes[i], hashes[j]) << "edits " << i << " and " << j;
 }
 
-TEST(EditablePlan, FlattensToThePlanItCameFrom) {
-  for (const PlanCase& c : plan_cases()) {
-    const Request request = layer_request(c.shape, c.kind);
-    const Plan plan = build(c.plan, request);
-    EXPECT_EQ(plan_hash(EditablePlan(EditablePlan(plan).flatten()).flatten()), plan_hash(EditablePlan(plan).flatten()));
-    EXPECT_TRUE(verify(EditablePlan(plan).flatten(), request).empty()) << c.name;
-  }
-}
-
 }  // namespace
 }  // namespace spscope::testing

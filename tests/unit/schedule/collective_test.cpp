@@ -9,7 +9,7 @@
 namespace spscope {
 namespace {
 
-using testing::dense_mask;
+using testing::dense_mask, testing::head_runs, testing::token_runs;
 
 constexpr int kRanks = 8;
 
@@ -35,18 +35,6 @@ Request request_of(std::int32_t tokens) {
   return Request::attention(kRanks, 8, 4, dense_mask(8, tokens / block, block));
 }
 
-Placement shards(PlanBuilder& b, const Request& request, Axis axis = Axis::kHeads) {
-  const auto tokens = b.sets().even(request.all_inner(), kRanks);
-  return b.place([&](int r) {
-    return BoxList{{request.all_columns(axis), request.all_outer(), tokens[static_cast<std::size_t>(r)]}};
-  });
-}
-Placement by_heads(PlanBuilder& b, const Request& request) {
-  const auto heads = b.sets().even(request.all_heads(), kRanks);
-  return b.place([&](int r) {
-    return BoxList{{heads[static_cast<std::size_t>(r)], request.all_outer(), request.all_inner()}};
-  });
-}
 Placement whole(PlanBuilder& b, const Request& request) {
   return b.place([&](int) { return BoxList{request.whole(Axis::kHeads)}; });
 }
@@ -76,24 +64,24 @@ TEST(CollectiveTimes, TakeTheTimeOfTheirCurveAtEverySize) {
   const Network network = Network::from_profile(profile, kRanks, 0);
   for (const std::int32_t tokens : {8, 64, 256, 512, 1024, 4096, 32768}) {
     SCOPED_TRACE(tokens);
-    const Timed exchanged = time_of(tokens, network, [](PlanBuilder& b, const Request& request) {
-      const ValueId q = b.input(kQueries, shards(b, request));
-      b.reshard(q, by_heads(b, request));
+    const Timed exchanged = time_of(tokens, network, [](PlanBuilder& b, const Request&) {
+      const ValueId q = b.input(kQueries, token_runs(b));
+      b.reshard(q, head_runs(b));
     });
     EXPECT_EQ(exchanged.collective, Collective::kAllToAll);
     EXPECT_EQ(exchanged.bytes, 7.0 / 64 * tokens * 8 * 4 * 2);
     EXPECT_EQ(exchanged.ns, by_formula(profile.all_to_all, exchanged.bytes));
 
     const Timed gathered = time_of(tokens, network, [](PlanBuilder& b, const Request& request) {
-      const ValueId q = b.input(kQueries, shards(b, request));
+      const ValueId q = b.input(kQueries, token_runs(b));
       b.reshard(q, whole(b, request));
     });
     EXPECT_EQ(gathered.collective, Collective::kAllGather);
     EXPECT_EQ(gathered.bytes, 7.0 / 8 * tokens * 8 * 4 * 2);
     EXPECT_EQ(gathered.ns, by_formula(profile.all_gather, gathered.bytes));
 
-    const Timed hop = time_of(tokens, network, [](PlanBuilder& b, const Request& request) {
-      const ValueId q = b.input(kQueries, shards(b, request));
+    const Timed hop = time_of(tokens, network, [](PlanBuilder& b, const Request&) {
+      const ValueId q = b.input(kQueries, token_runs(b));
       b.wait(b.shift(q, b.everyone()));
     });
     EXPECT_EQ(hop.collective, Collective::kPointToPoint);
@@ -105,12 +93,12 @@ TEST(CollectiveTimes, TakeTheTimeOfTheirCurveAtEverySize) {
 TEST(CollectiveTimes, AnAllToAllPacksAllThatARankSendsOrKeeps) {
   const NetworkProfile profile = curves();
   Network network = Network::from_profile(profile, kRanks, 0);
-  const auto all_to_all = [](PlanBuilder& b, const Request& request) {
-    const ValueId q = b.input(kQueries, shards(b, request));
-    b.reshard(q, by_heads(b, request));
+  const auto all_to_all = [](PlanBuilder& b, const Request&) {
+    const ValueId q = b.input(kQueries, token_runs(b));
+    b.reshard(q, head_runs(b));
   };
   const auto gather = [](PlanBuilder& b, const Request& request) {
-    const ValueId q = b.input(kQueries, shards(b, request));
+    const ValueId q = b.input(kQueries, token_runs(b));
     b.reshard(q, whole(b, request));
   };
   const std::int32_t tokens = 4096;
@@ -130,8 +118,8 @@ TEST(CollectiveTimes, DifferentKindsSharesThePorts) {
   profile.all_gather.floor_ns = profile.all_gather.t0_ns = 0;
   const Request request = request_of(2048);
   PlanBuilder b(request);
-  const ValueId q = b.input(kQueries, shards(b, request));
-  const Move all_to_all = b.exchange(q, by_heads(b, request), {}, 1);
+  const ValueId q = b.input(kQueries, token_runs(b));
+  const Move all_to_all = b.exchange(q, head_runs(b), {}, 1);
   const Move gather = b.exchange(q, whole(b, request), {}, 2);
   b.wait(all_to_all);
   b.wait(gather);

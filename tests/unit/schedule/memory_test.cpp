@@ -9,7 +9,7 @@
 namespace spscope {
 namespace {
 
-using testing::dense_mask, testing::plan_of, testing::usp_plan;
+using testing::dense_mask, testing::plan_of, testing::usp_plan, testing::whole_at;
 
 std::vector<std::int64_t> scheduled_peak(const Plan& plan, std::int64_t attend_ns, const Network& network) {
   return memory(plan, schedule(plan, testing::attend_durations(plan, [&](const Op&, const Post&) { return attend_ns; }),
@@ -90,7 +90,7 @@ TEST(Memory, ViewsCostNothing) {
 TEST(Memory, CountsInputsOfIdleRanks) {
   const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
   PlanBuilder b(request);
-  b.input(kQueries, b.place([&](int r) { return r == 1 ? BoxList{request.whole()} : BoxList{}; }));
+  b.input(kQueries, whole_at(b, 1));
   const Plan plan = b.take();
   EXPECT_EQ(memory_bound(plan), (std::vector<std::int64_t>{0, 256}));
   EXPECT_EQ(memory(plan, Timeline{}), (std::vector<std::int64_t>{0, 256}));
@@ -111,14 +111,11 @@ TEST(Memory, OutputsStayToTheEnd) {
 // Rank 1 pulls from rank 0, which does not know when: what is pulled stays, unless a barrier tells.
 Plan pull_plan(const Request& request, bool barrier) {
   PlanBuilder b(request);
-  const auto only = [&](int rank) {
-    return b.place([&, rank](int r) { return r == rank ? BoxList{request.whole()} : BoxList{}; });
-  };
-  const ValueId q = b.input(kQueries, only(0)), kv = b.input(kKeysValues, only(0));
-  const Move pulled = b.pull(q, only(1));
+  const ValueId q = b.input(kQueries, whole_at(b, 0)), kv = b.input(kKeysValues, whole_at(b, 0));
+  const Move pulled = b.pull(q, whole_at(b, 1));
   if (barrier) b.barrier();
   b.local("later", std::vector<ValueId>{kv});
-  b.output(b.wait(pulled), only(1));
+  b.output(b.wait(pulled), whole_at(b, 1));
   return b.take();
 }
 
@@ -132,13 +129,10 @@ TEST(MemoryBound, KeepsWhatAnotherRankPullsUntilABarrier) {
 // counts from there only.
 Plan push_plan(const Request& request, bool barrier) {
   PlanBuilder b(request);
-  const auto only = [&](int rank) {
-    return b.place([&, rank](int r) { return r == rank ? BoxList{request.whole()} : BoxList{}; });
-  };
-  const ValueId q = b.input(kQueries, only(0)), before = b.input(kKeysValues, only(1));
+  const ValueId q = b.input(kQueries, whole_at(b, 0)), before = b.input(kKeysValues, whole_at(b, 1));
   b.local("uses", std::vector<ValueId>{before});
   if (barrier) b.barrier();
-  b.output(b.wait(b.push(q, only(1))), only(1));
+  b.output(b.wait(b.push(q, whole_at(b, 1))), whole_at(b, 1));
   return b.take();
 }
 

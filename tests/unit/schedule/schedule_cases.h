@@ -50,6 +50,29 @@ inline Plan double_ring_plan(const Request& request) {
   return build([](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, 2); }, request);
 }
 
+// Even runs of tokens, with all columns of the axis.
+inline Placement token_runs(PlanBuilder& b, Axis axis = Axis::kHeads) {
+  const Request& request = b.request();
+  const std::vector<SetId> tokens = b.sets().even(request.all_inner(), request.ranks);
+  return b.place([&](int rank) {
+    return BoxList{{request.all_columns(axis), request.all_outer(), tokens[static_cast<std::size_t>(rank)]}};
+  });
+}
+
+// Even runs of heads, with all tokens.
+inline Placement head_runs(PlanBuilder& b) {
+  const Request& request = b.request();
+  const std::vector<SetId> heads = b.sets().even(request.all_heads(), request.ranks);
+  return b.place([&](int rank) {
+    return BoxList{{heads[static_cast<std::size_t>(rank)], request.all_outer(), request.all_inner()}};
+  });
+}
+
+// Everything at one rank.
+inline Placement whole_at(PlanBuilder& b, int wanted) {
+  return b.place([&](int rank) { return rank == wanted ? BoxList{b.request().whole()} : BoxList{}; });
+}
+
 // Duration by OpId: of(op, post) for attends, 0 for the others.
 template <typename Duration>
 std::vector<std::int64_t> attend_durations(const Plan& plan, Duration&& of) {

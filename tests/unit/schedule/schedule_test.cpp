@@ -11,7 +11,8 @@
 namespace spscope {
 namespace {
 
-using testing::attend_durations, testing::dense_mask, testing::plan_of, testing::usp_plan;
+using testing::attend_durations, testing::dense_mask, testing::head_runs, testing::plan_of, testing::token_runs,
+    testing::usp_plan, testing::whole_at;
 
 std::vector<OpTimes> times_of(const Plan& plan, const Timeline& timeline, PostKind kind) {
   std::vector<OpTimes> times;
@@ -131,10 +132,7 @@ TEST(Schedule, TwoSidedCommunicationSlowsComputeFromPostToEnd) {
 TEST(Schedule, SlowsComputeThatStartsDuringCommunication) {
   const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
   PlanBuilder b(request);
-  const std::vector<SetId> half = b.sets().even(request.all_inner(), 2);
-  const auto [q, kv] = b.input_qkv(b.place([&](int r) {
-    return BoxList{{request.all_heads(), request.all_outer(), half[static_cast<std::size_t>(r)]}};
-  }));
+  const auto [q, kv] = b.input_qkv(token_runs(b));
   const Move hop = b.shift(kv, b.everyone());
   for (const char* kernel : {"first", "second", "third"}) b.local(kernel, std::vector<ValueId>{q});
   b.wait(hop);
@@ -156,12 +154,8 @@ TEST(Schedule, SlowsComputeThatStartsDuringCommunication) {
 TEST(Schedule, WaitingForAPartnerSlowsComputeToo) {
   const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
   PlanBuilder b(request);
-  const std::vector<SetId> half = b.sets().even(request.all_inner(), 2);
-  const Placement rows = b.place([&](int r) {
-    return BoxList{{request.all_heads(), request.all_outer(), half[static_cast<std::size_t>(r)]}};
-  });
-  auto [q, kv] = b.input_qkv(rows);
-  const ValueId late = b.input(kQueries, b.place([&](int r) { return r == 1 ? BoxList{request.whole()} : BoxList{}; }));
+  const auto [q, kv] = b.input_qkv(token_runs(b));
+  const ValueId late = b.input(kQueries, whole_at(b, 1));
   b.local("late", std::vector<ValueId>{late});
   const Move hop = b.shift(kv, b.everyone());
   b.attend(b.accumulate(q), kv);
@@ -182,15 +176,10 @@ TEST(Schedule, WaitingForAPartnerSlowsComputeToo) {
 TEST(Schedule, MessagesDoNotWaitForPartnersOfOtherMessages) {
   const Request request = Request::attention(3, 3, 1, dense_mask(3, 3, 50));
   PlanBuilder b(request);
-  const std::vector<SetId> heads = b.sets().even(request.all_heads(), 3),
-                           tokens = b.sets().even(request.all_inner(), 3);
-  const auto at = [](int r) { return static_cast<std::size_t>(r); };
-  const ValueId q = b.input(kQueries, b.place([&](int r) {
-    return BoxList{{request.all_heads(), request.all_outer(), tokens[at(r)]}};
-  }));
-  const ValueId late = b.input(kOutputs, b.place([&](int r) { return r == 2 ? BoxList{request.whole()} : BoxList{}; }));
+  const ValueId q = b.input(kQueries, token_runs(b));
+  const ValueId late = b.input(kOutputs, whole_at(b, 2));
   b.local("late", std::vector<ValueId>{late});
-  b.reshard(q, b.place([&](int r) { return BoxList{{heads[at(r)], request.all_outer(), request.all_inner()}}; }));
+  b.reshard(q, head_runs(b));
   const Plan plan = b.take();
   std::vector<std::int64_t> compute_ns;
   for (const Op& op : plan.ops) compute_ns.push_back(plan.kind_of(op) == PostKind::kLocal ? 50 : 0);
@@ -234,17 +223,8 @@ TEST(Schedule, AReduceAndABarrierBeginWhenTheWholeGroupHasPosted) {
   request.hidden = 6;
   request.kernels = {{"wo", true, Axis::kHeads, Axis::kHidden, kHiddenState}};
   PlanBuilder b(request);
-  const std::vector<SetId> heads = b.sets().even(request.all_heads(), 3),
-                           tokens = b.sets().even(request.all_inner(), 3);
-  const auto at = [](int r) { return static_cast<std::size_t>(r); };
-  const ValueId o = b.input(kOutputs, b.place([&](int r) {
-    return BoxList{{heads[at(r)], request.all_outer(), request.all_inner()}};
-  }));
-  const ValueId shares = b.linear(o, "wo");
-  const Move sum = b.reduce(shares, b.place([&](int r) {
-    return BoxList{{request.all_columns(Axis::kHidden), request.all_outer(), tokens[at(r)]}};
-  }));
-  b.wait(sum);
+  const ValueId o = b.input(kOutputs, head_runs(b));
+  b.wait(b.reduce(b.linear(o, "wo"), token_runs(b, Axis::kHidden)));
   b.barrier();
   const Plan plan = b.take();
   std::vector<std::int64_t> compute_ns;

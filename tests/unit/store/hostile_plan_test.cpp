@@ -52,13 +52,9 @@ void analyse(const Plan& plan) {
 std::optional<Plan> mutant(const Request& request, EditablePlan editable, Rng& rng) {
   while (testing::mutate(editable, request, rng).empty()) continue;
   Plan plan = editable.flatten();
-  if (rng.below(2) == 0) {
-    try {
-      testing::check_references(plan, request);
-      testing::mutate(editable, request, rng);
-      plan = editable.flatten();
-    } catch (const testing::Fault&) {  // the mutator follows references: one change is enough
-    }
+  if (rng.below(2) == 0 && testing::can_be_followed(plan, request)) {  // the mutator follows references
+    testing::mutate(editable, request, rng);
+    plan = editable.flatten();
   }
   if (!can_be_written(plan)) return std::nullopt;
   return plan;

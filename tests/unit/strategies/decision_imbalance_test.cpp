@@ -1,4 +1,4 @@
-// Imbalance of decisions against single bits, against the plans made from them, and ratios worked by hand.
+// Imbalance of decisions against single bits, and against the plans made from them.
 #include "backend/strategies/decision_imbalance.h"
 
 #include <gtest/gtest.h>
@@ -114,49 +114,6 @@ TEST(DecisionImbalance, CountsSlices) {
   const Decision decision = dbsp.decide(request, parameters);
   const Plan plan = make_plan(dbsp, request, parameters, decision);
   EXPECT_DOUBLE_EQ(decision_imbalance(request, decision), imbalance_ratios(plan, attended_area(plan)).barrier);
-}
-
-Decision even_decision(int ulysses, int ring) {
-  Decision decision;
-  decision.ulysses = ulysses;
-  decision.ring = ring;
-  return decision;
-}
-
-// Head 0 is a band; head 1 the same with column 0 dense: 22 active blocks.
-TEST(DecisionImbalance, GoldenVectors) {
-  BlockMask mask(2, BlockMask::uniform_starts(4, 1));
-  for (int head = 0; head < 2; ++head)
-    for (std::int32_t q = 0; q < 4; ++q)
-      for (std::int32_t k = 0; k < 4; ++k)
-        if (std::abs(q - k) <= 1 || (head == 1 && k == 0)) mask.set(head, q, k);
-  const Request request = Request::attention(4, 2, 4, std::move(mask));
-  EXPECT_NEAR(decision_imbalance(request, even_decision(2, 1)), 1.0909, 5e-5);
-  EXPECT_NEAR(decision_imbalance(request, even_decision(1, 2)), 1.0909, 5e-5);
-  EXPECT_NEAR(decision_imbalance(request, even_decision(2, 2)), 1.2727, 5e-5);
-  EXPECT_NEAR(decision_imbalance(request, even_decision(1, 4)), 1.2727, 5e-5);
-}
-
-// Tiles dense at (0,0) (1,2) (2,1) (3,3): rows and columns are even, so a balancer of marginals has nothing to gain
-// from any of its moves, yet ranks that wait for each other after each ring step take three times as long.
-TEST(DecisionImbalance, OfTheAntiMarginalMask) {
-  constexpr int kTile = 4;
-  BlockMask mask(1, BlockMask::uniform_starts(4 * kTile * 8, 8));
-  for (const auto& [row, column] : {std::pair{0, 0}, {1, 2}, {2, 1}, {3, 3}})
-    for (std::int32_t q = 0; q < kTile; ++q)
-      for (std::int32_t k = 0; k < kTile; ++k) mask.set(0, row * kTile + q, column * kTile + k);
-  Request request = Request::attention(4, 1, 8, std::move(mask));
-  define_outputs(request);
-  const Strategy& ring = *find_strategy("ring");
-  const Plan plan = make_plan(ring, request, Parameters(ring.parameters()));
-  const ImbalanceRatios ratios = imbalance_ratios(plan, attended_area(plan));
-  EXPECT_DOUBLE_EQ(decision_imbalance(request, even_decision(1, 4)), 3);
-  EXPECT_DOUBLE_EQ(ratios.barrier, 3);
-  EXPECT_DOUBLE_EQ(ratios.coupled, 2);
-  EXPECT_DOUBLE_EQ(ratios.plain, 1);
-  Parameters kept = with_degrees(*find_strategy("dbsp"), 1, 4);
-  kept.set("reward", 1e6);
-  EXPECT_DOUBLE_EQ(decision_imbalance(request, find_strategy("dbsp")->decide(request, kept)), 3);
 }
 
 }  // namespace
