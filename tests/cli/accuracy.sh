@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # What docs/accuracy.md says is predicted is what the program prints for the config of the row.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 cat >rows.py <<'EOF'
 import csv, sys

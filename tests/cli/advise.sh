@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # The answer in one command: the strategy by name, how sure, and two commands that work as they are printed.
 # cost: 8
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24
   --set cluster.guidance=1 --set cluster.dp=1)

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # calibrate --fit brings a profile nearer to a table of times, and names file, line and column of what it cannot read.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 lines mine.csv 'id,model,gpu,interconnect,gpus,ulysses,resolution,steps,scope,value,unit,implementation' \
   'one,FLUX.1-dev,H100,NVLink,1,1,1024x1024,28,e2e,6.2,s,compiled' \

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # calibrate writes a profile that a projection uses, and does not replace one without --force or another file at all.
 # cost: 6
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 calibrate --seconds 1 -o mine.toml --json
 expect_json 'd["numbers"]["cost.attend_ns_per_pair_channel"]["value"] > 0' 'd["fma_gflop_per_s"] > 0'

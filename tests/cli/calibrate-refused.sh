@@ -4,8 +4,7 @@
 # that all exchanges seem to take no time.
 # labels: extended
 # cost: 15
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # calibrate_by_ticks FLAG...
 calibrate_by_ticks() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Files are written and read the same with standard input closed, where SQLite puts /dev/null in its place.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ring --set cluster.ranks=2 -o kept.db <&-
 for command in compare report doctor; do expect_exit 0 "$command" kept.db <&-; done

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # compare --fail-above: exit 3 when a strategy became slower by more than the limit or vanished, 0 when not, 2 when times
 # cannot be judged. What was set otherwise is printed, and each change is split into its parts.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # One cluster before and after its attention kernel became a fifth slower.
 cp "$samples/cluster-a800-2node.toml" before.toml

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # compare of a stored run says what the run itself said, number for number, also after the file has moved.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ulysses -s ring -s usp:ulysses=1,ring=3 --set cluster.ranks=3 -o kept.db --json
 cp "$out" said

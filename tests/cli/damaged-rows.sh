@@ -2,8 +2,7 @@
 # One flipped bit in any packed bytes of a stored run: doctor names the row, who uses the bytes notices,
 # and recover makes a file that is whole again.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 python3 -B "$scripts/bad_arrays.py" .
 expect_exit 0 run --set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 \

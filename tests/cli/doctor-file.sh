@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # doctor FILE reads every part of a stored run, and lists what it cannot read.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 -o kept.db
 expect_exit 0 doctor kept.db

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # doctor says what machine and build can do, and as JSON the same in a form that programs read.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 doctor
 expect_out 'cores' 'vector target' 'fp32 peak' '.safetensors files' "$TMPDIR"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # explain says what a layer pass consists of, of measured times too; what is not there is refused with what is.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" --set run.denoise_steps=1 --set cluster.ranks=3 -s ulysses -s ring -o executed.db
 expect_exit 0 explain executed.db

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A stored run whose events are damaged is not exported: the fault is named and nothing is left.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ring -o run.db
 cp run.db sound.db

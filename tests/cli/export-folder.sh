@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # An export to CSV says that it makes a folder, before in its help and afterwards with what is in it.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 export --help
 expect_exit 0 run "${small[@]}" -s ring -o kept.db

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A store of a range of time: every command reads it, its events are those of the whole file in that range, and ranges
 # that hold nothing are refused with that of the file.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set run.mode=simulate --set run.layers=2 --set cluster.ranks=3 -o whole.db
 sum=$(sha256sum whole.db)

@@ -2,8 +2,7 @@
 # The clock of the day steps an hour back, or forward, in the middle of a run: recorded times are of a clock that no step
 # moves, so events stay in order, no time is longer than the run itself took, and nothing is lost.
 # labels: extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 uptime_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
 # expect_answer WANTED SQL: of one column and row, about kept.db.

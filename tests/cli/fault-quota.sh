@@ -2,8 +2,7 @@
 # A quota that is used up while OUT is merged: the run fails, names OUT and the bytes that its disk has free, leaves no
 # part of it, and keeps what was collected. When there is room, the command that it gave makes the file, with every event
 # that the shards had committed, which are those of a run without a fault.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 job=(-s ring "${small[@]}" --set cluster.ranks=2 --set run.layers=3)
 # What ran, without its times.

@@ -2,8 +2,7 @@
 # Figures that a file holds twice: where they differ, in a file that another program changed, doctor and compare name the
 # layer pass and what differs, and recover makes a file without its figures.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.layers=2 -s ring -s ulysses -o threads.db
 expect_exit 0 run "${small[@]}" --set cluster.preset=p4de-x2 --set cluster.ranks=4 --set cluster.gpus_per_node=2 \

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Help of the program and of every command.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part everywhere
 # --help of the program names every command, and of every command prints its flags and its help text; --version prints.

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A run whose ranks are threads runs as such where a process manager has left its variables: alone in a step of srun or
 # under mpirun, and wherever the user says so.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 unset "${!OMPI_@}" "${!PMI@}" "${!SLURM_@}"
 job=("${small[@]}" -s ring --set cluster.ranks=2 --json)
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Every model preset is planned at full size on eight ranks of a cluster preset, or refused with a reason.
 # labels: extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 names() { python3 -B -c 'import json, sys; print(*(r["name"] for r in json.load(open(sys.argv[1]))[sys.argv[2]]))' "$out" "$1"; }
 expect_exit 0 list models --json

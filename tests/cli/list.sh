@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Every list has rows with what they say of each.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part everything
 # Every list prints rows, and as JSON says name and summary of each; parameters have type, default, unit and help.

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Masks are generated, written, imported and read again.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part generate
 # A generated mask is the same every time, other with another seed, layer or step, and reads back as it was written.

@@ -2,8 +2,7 @@
 # A stored run keeps the recipe of a mask that a pattern made: doctor makes the mask again, of every pattern, and compares
 # its hash; a changed recipe is found.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 patterns=$(grep -oP '^PATTERN\(\K[a-z_]+' "$SOURCE_DIR/backend/mask/patterns.def")
 [ "$(wc -w <<<"$patterns")" -ge 13 ] || fail "patterns are missing: $patterns"

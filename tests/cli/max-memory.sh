@@ -3,8 +3,7 @@
 # limit to try. With room it is read. Nothing is left of an output that could not be written for it, and recover, which
 # tolerates damage, does not take want of memory for damage.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 python3 -B "$scripts/large_arrays.py"
 for file in mask.npy mask.npz mask.safetensors; do

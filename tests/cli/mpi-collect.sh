@@ -2,10 +2,8 @@
 # Collectors of ranks that are processes: the work of all is in one file, with the ranks and ops that asked for it, and what
 # the collectors of each took is stored and said.
 # labels: mpi extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
-# shellcheck source-path=SCRIPTDIR source=collect.inc
 . "$scripts/collect.inc"
 use 13
 collect() {

@@ -3,8 +3,7 @@
 # processes of one node and on three that share no memory; wide on other numbers and nodes, too.
 # labels: mpi wide
 # cost: 60
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 compare() {

@@ -3,8 +3,7 @@
 # rank, and not one that waits for it.
 # labels: mpi wide
 # cost: 60
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 # nodes NUMBER...: 0 is one node for all ranks. The default set has the first number.

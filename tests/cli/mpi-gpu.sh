@@ -3,8 +3,7 @@
 # memory are as planned. A kernel of one rank that fails or hangs, and a rank that is killed, are named with rank and op.
 # labels: mpi extended
 # cost: 30
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 [ -n "${GPU_PROCESSES:-}" ] || skip "built without kernels for GPUs"
 export LD_LIBRARY_PATH=$FAKE_CUDA

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Guidance passes at once on processes: their outputs and the guided prediction are those of thread ranks.
 # labels: mpi extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 job=("${small[@]}" --set run.dtype=fp32 --set cluster.ranks=4 --set cluster.guidance=2 -s ring)

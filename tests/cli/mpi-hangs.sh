@@ -3,8 +3,7 @@
 # of the ranks, and nothing is left.
 # labels: mpi extended
 # cost: 12
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 export SPSCOPE_PATIENCE_S=12

@@ -2,8 +2,7 @@
 # The launcher, mpirun and all ranks are killed at once: a later run removes the shared memory that they left. It removes
 # nothing of a run that goes on, of another user, or of another kind.
 # labels: mpi extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 find /dev/shm -mindepth 1 | sort >"$temporary/shared"
 : >"$temporary/mine"  # folders in /dev/shm that this script makes

@@ -3,8 +3,7 @@
 # shared memory and no session folder is left.
 # labels: mpi wide
 # cost: 20
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 begin() {

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # What can go wrong with mpirun itself: it is not there, it ends in a way of its own, and nobody can ask how it ended.
 # labels: mpi extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 job=(run -s ring "${small[@]}" --set cluster.ranks=2 --launcher mpi -o kept.db)
 

@@ -2,8 +2,7 @@
 # No note of a pass is taken for one of the next pass: no transfer begins before its last partner has entered it, in
 # thousands of passes of ranks on two pretended nodes, which tell each other about their ops in messages.
 # labels: mpi extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 export SPSCOPE_RANKS_PER_NODE=2
 

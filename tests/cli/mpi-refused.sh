@@ -2,8 +2,7 @@
 # Ranks that are processes: a strategy whose plan breaks a rule in the second denoise step is refused in all of them, and
 # the other strategy runs to its end.
 # labels: mpi extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 ranks_limit=60 start_ranks 2 "$CONFORMANCE" --refused

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A run with a process for each rank gives what thread ranks give: bytes, tiles, verdicts; whoever starts the processes.
 # labels: mpi
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 job=("${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.layers=2 --set run.repeats=2)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Too little room in /dev/shm is an error with path and bytes, not a death by signal.
 # labels: mpi extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 unshare --mount true 2>/dev/null || skip "no private mounts here (unshare)"
 

@@ -3,8 +3,7 @@
 # stopped, ends, names it with its op and sequence number, and keeps what was recorded.
 # labels: mpi extended
 # cost: 30
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
 # start PASSES: a run in the background; `victim` is the process of its rank 1.

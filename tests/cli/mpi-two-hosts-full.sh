@@ -2,9 +2,7 @@
 # Disks of one of two hosts that are too small: the message names host, path and bytes, and nothing that was kept is lost.
 # labels: mpi extended
 # cost: 20
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
-# shellcheck source-path=SCRIPTDIR source=two-hosts.inc
+. "$(dirname -- "$0")/common.inc"
 . "$scripts/two-hosts.inc"
 
 long=("${small[@]}" -s ring --set cluster.ranks=4 --set run.denoise_steps=5000 --set run.verify=off --headless

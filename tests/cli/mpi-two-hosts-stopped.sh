@@ -2,9 +2,7 @@
 # A run over two hosts that is stopped or killed: what its ranks did on both is kept or can be recovered.
 # labels: mpi extended
 # cost: 15
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
-# shellcheck source-path=SCRIPTDIR source=two-hosts.inc
+. "$(dirname -- "$0")/common.inc"
 . "$scripts/two-hosts.inc"
 
 long=("${small[@]}" -s ring --set cluster.ranks=4 --set run.denoise_steps=5000 --set run.verify=off --headless)

@@ -2,9 +2,7 @@
 # Ranks on two hosts give what thread ranks give, and the kept file has the events of all of them on one clock.
 # labels: mpi wide
 # cost: 20
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
-# shellcheck source-path=SCRIPTDIR source=two-hosts.inc
+. "$(dirname -- "$0")/common.inc"
 . "$scripts/two-hosts.inc"
 
 on_two_hosts 2 2 "$CONFORMANCE" --every 80

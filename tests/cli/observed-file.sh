@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A file of a program that was observed opens wherever files of strategies do: it is told what it is, or why there is
 # nothing to compare, and what to do.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # As spscope attach leaves one: events and a repeat, and neither plan nor mask nor figures of ranks.
 expect_exit 0 run "${small[@]}" -s single --set cluster.ranks=1 -o seen.db

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A result that cannot be printed, because the disk is full, is a failure and never lost in silence.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # A reader that has gone is none: what it wanted to see it has seen.
 code=0

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # OUT on a file system of a network, where the lock that holds OUT.tmp is one of all its bytes: run and recover
 # write it, and a second run to the same OUT is still refused.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 export LD_PRELOAD=$INJECT INJECT_NFS_LOCKS=1
 
 expect_exit 0 run -s ring "${small[@]}" -o kept.db

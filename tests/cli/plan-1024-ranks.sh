@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # One Wan2.1-14B layer is planned and verified on 1,024 ranks of 128 nodes, Ulysses inside the nodes, rings across them.
 # labels: extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 plan --set model.preset=wan2.1-t2v-14b --set cluster.preset=ndr-h100-xN --set cluster.nodes=128 \
   --set mask.pattern=paro --set mask.density=0.41 -s usp:ulysses=8,ring=128 --json

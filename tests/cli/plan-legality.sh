@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Settings that cannot run are a result with the reason and a way on; where nothing can, the exit code is 2.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part illegal-ulysses
 # Ulysses on 16 ranks of 12 heads is a result, not a failure: exit 0, legal false, the exact reason, and how to go on.

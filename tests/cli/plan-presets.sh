@@ -2,8 +2,7 @@
 # Every preset of the desktop app is legal: at least two strategies of each can run, and the command in its comment asks for
 # a config that is accepted.
 # labels: extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 number=0
 for preset in "$samples"/presets/*.toml; do

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # plan as a table, a list of ops, a graph and JSON; its bytes are those of the closed forms.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part default
 # plan without a config says of each strategy what it would send and compute, runs nothing, and leaves no file.

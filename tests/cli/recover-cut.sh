@@ -3,8 +3,7 @@
 # every command reads, whose ledger balances and which holds no event that was not there, or the file is refused with the
 # reason and nothing is written.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 --set run.repeats=300 -o kept.db
 bytes=$(stat -c %s kept.db)

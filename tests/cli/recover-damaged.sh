@@ -2,8 +2,7 @@
 # recover makes a sound file of a damaged one: the rows that SQLite can read are kept, what is missing is counted and named
 # by doctor, report and compare, and no figure of a part is shown as if it were whole. The input stays as it is.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 -o kept.db
 expect_exit 0 doctor kept.db

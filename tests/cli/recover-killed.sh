@@ -2,8 +2,7 @@
 # A run that is killed is recovered by the path it was given, by its .collecting file and by its folder; while it runs it
 # is not touched. Its shards stay until the user removes them, and recover lists what that is. A comparison of a run that
 # has finished no layer says so.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # Minutes of work, of which some passes are recorded before it is killed.
 "$SPSCOPE" run --set model.grid=6,20,20 --set model.heads=4 --set model.head_dim=32 --set run.mode=execute --set run.repeats=1000 \

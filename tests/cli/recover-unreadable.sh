@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A folder that the user may not read is named, with the reason; nothing is written.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 if [ "$(id -u)" -eq 0 ]; then # as a user whose rights are looked at
   drop=-dac_override,-dac_read_search

@@ -3,8 +3,7 @@
 # is computed with them, written or changed.
 # labels: hostile
 # cost: 8
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part hostile-values
 # Numbers without sense or bound are refused, never computed with: NaN, infinities, 2^63, negative counts, shapes whose

@@ -2,8 +2,7 @@
 # Every mistake in a config or flag is named at once, as it was typed, with its place and the way to write what was meant; with
 # --json as JSON too.
 # cost: 5
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part all-problems
 # Every problem of a config is named at once, with line and column, and the nearest known name where there is one.

@@ -3,8 +3,7 @@
 # cannot be written before anything runs; nothing is overwritten, and nothing half-written is left.
 # labels: hostile
 # cost: 8
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part bad-files
 # Truncated, mistyped, oversized and otherwise damaged mask files are refused: exit 2, the file and the fault are named,

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A report as tables, pictures and pages of several files.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part csv
 # `report --format csv` writes a file for each table, whose numbers are those of --json to the last digit.

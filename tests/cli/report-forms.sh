@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A report is one HTML page without outside parts, Markdown or JSON, by the name of its file or by --format.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "$samples/photo-project.toml" --set run.repeats=1 -o kept.db
 expect_exit 0 report kept.db -o page.html

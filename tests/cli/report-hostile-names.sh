@@ -2,8 +2,7 @@
 # Every name in a store is an attack: on its page they are text, none runs, and the browser has nothing to say, in light,
 # in dark and on paper; no cell of its tables is a formula.
 # labels: hostile extended
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run --set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=12 --set run.denoise_steps=2 \
   --set run.layers=2 -s ulysses -s ring -s usp -s dsp -o plain.db
@@ -43,17 +42,10 @@ addEventListener("load", () => {
 </script></body>
 SCRIPT
 } >frames.html
-browse() {
-  chromium --headless --no-sandbox --disable-gpu --allow-file-access-from-files --enable-logging=stderr --v=0 \
-    --user-data-dir="$temporary/browser" --window-size=1680,3000 "$@" "file://$PWD/frames.html" >shown.html 2>log ||
-    fail "chromium ended with an error"
-  grep 'CONSOLE' log >"$err" || true
-  [ ! -s "$err" ] || fail "the console has messages"
-}
 # 0: dark, 1: light
 for scheme in 0 1; do
-  browse --blink-settings=preferredColorScheme=$scheme --dump-dom
-  sed -n '/<pre id="found">/,/<\/pre>/p' shown.html >"$out"
+  browse --window-size=1680,3000 --blink-settings=preferredColorScheme=$scheme --dump-dom
+  [ ! -s "$err" ] || fail "the console has messages"
   expect_not_out 'fault: '
   for width in 360 1000 1600; do
     expect_out "used the page in a window of $width px, $([ $scheme = 0 ] && echo dark || echo light)"

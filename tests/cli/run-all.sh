@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # `all` stands for every strategy at its best setting: refused ones fold into one line, and a winner is named only when
 # everything that was asked for by name could run.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 h100=(--set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 --set model.head_dim=24)
 expect_exit 0 run "${h100[@]}"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Outside the program, from the dumped files alone: y of whole layers of every block and strategy follows from x, the
 # weights and the mask, and one wrong number in any of them is noticed.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 "$python" -c 'import numpy' 2>/dev/null || skip "numpy is missing (package python3-numpy)"
 layer_dump_is_right() { "$python" -B "$SOURCE_DIR/tests/oracle/layers.py" "$@" >errors; }

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # --dump writes inputs, mask and outputs as .npy files of the documented names, shapes and types; outside of the program, from
 # these files alone, every output is attention.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part dump
 # --dump writes inputs, mask and outputs as .npy files of the documented names, shapes and types.

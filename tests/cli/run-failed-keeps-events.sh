@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Whatever ends a run early, what was recorded until then is kept, and the error says where: here a folder of --dump that
 # can no longer be written. Where nothing was recorded, or nothing is to be kept, nothing is left.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 mkdir dump
 
 # failing_run BYTES ARGUMENT...: EACCES once so many bytes of the dump are written.

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A disk that becomes full after the first strategy of a run was executed: the plan of the next one ends the run, as a full
 # disk does, and what was recorded is kept.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # full_run ARGUMENT...: the disk is full once the outputs of ring are dumped.
 full_run() {

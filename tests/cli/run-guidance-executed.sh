@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Guidance passes that are executed at once give what they give in turn, and are combined; bytes are the closed form.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 job=(--set "model.grid=3,6,7" --set model.heads=4 --set model.head_dim=8 --set mask.block=16 --set run.repeats=1
   --set run.warmup=0 --set run.layers=1 --set run.dtype=fp32 --set run.verify=full -s ring -s ulysses)

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Guidance passes at once and replicas: ranks = dp x guidance x ranks of a plan, and latency, bytes and throughput follow.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 job=(--set run.mode=simulate --set run.layers=1 --set "model.grid=2,8,8" --set mask.block=16 --set cluster.preset=h100x8 -s ring)
 for dp in 1 2 4; do

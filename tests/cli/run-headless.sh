@@ -2,8 +2,7 @@
 # --headless: JSON lines on standard error and a plain result; Slurm's early signal, a hang-up and an interrupt keep the
 # layers that every strategy has completed, say how many, and exit with 1; nohup's runs go on.
 # cost: 5
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run -s ring "${small[@]}" --headless -o kept.db
 cp "$err" progress

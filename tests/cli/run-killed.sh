@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A second signal, or a kill, ends a run at once; what it had collected stays, is found, and is never removed.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 start() {
   : >"$err"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # run.layers as a number, a list and a spread: the masks are those of the layer, the stored config runs again, and a
 # simulation takes 8 layers spread over the model unless told otherwise.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 job=(--set run.mode=simulate --set model.layers=40 --set "model.grid=2,8,8" --set cluster.ranks=4 --set mask.block=16
   --set mask.pattern=paro --set model.preset=wan2.1-t2v-14b -s ulysses -s ring)

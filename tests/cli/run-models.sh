@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Batches, text and both kinds of layers by the configs of models: every strategy that can run is verified, and the others
 # say why not.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part batch
 # A batch is computed whole on every rank: verified, and exactly twice the bytes of one sample.

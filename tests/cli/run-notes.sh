@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # What a run says before it starts, and what it is refused for, when ranks crowd the cores or it would take minutes.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part notes
 # A run says on standard error, before it starts, that ranks crowd the cores; simulate and JSON lines say nothing.

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # -o keeps the run in one file and nothing else; an earlier one is replaced only with --force, and two runs cannot write one.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part output
 # -o keeps the run in one file and nothing else; without -o nothing is left behind.

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # The photo sample runs on 4 ranks and is verified, as a table and as JSON.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 part sample
 # The photo sample runs on 4 ranks, every output is verified, and exactly the figures of the table are printed.

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # --progress=json prints one object a line on standard error, and nothing else goes there: every phase, counts that are
 # never above their totals, a time that is left once it is known, and last how the run ended.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 check_lines() {
   python3 -B - "$err" "$@" <<'PYTHON' || fail "progress is not as expected"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # On a terminal the progress line says what is done, fits the width, goes on by itself, and is gone before the first
 # line of the result.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # on_terminal COLUMNS ARGUMENT...: the program on a terminal; what it draws is in `lines`, a line each.
 on_terminal() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # project measures compute, schedules the network of the cluster, says so, and gives speed-ups over the first strategy.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "$samples/photo-project.toml" --json --set run.repeats=1
 expect_json 'list(s) == ["ulysses", "ring", "usp", "usp-2", "dbsp", "dbsp-2", "cyclic", "cyclic-2"]' \

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Numbers of a network that differ from host to host make times a range; others do not.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 simulate=(run --set "model.grid=8,30,40" --set model.heads=8 --set model.head_dim=64 --set mask.block=16 --set run.mode=simulate -s ring -s ulysses)
 expect_exit 0 "${simulate[@]}" --set cluster.preset=l20x8 --set cluster.ranks=8 --json

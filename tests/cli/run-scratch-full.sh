@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A scratch folder that is full: the run stops by itself, says what is full, with bytes, and keeps what was committed.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # A limit of the size of a file stands for a quota: SQLite meets the same failure of write().
 run_within() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # simulate depends on nothing but the config: two runs say the same, but for the time that planning took.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 simulate() {
   expect_exit 0 run "$samples/photo-project.toml" --set run.mode=simulate --json

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SIGINT and SIGTERM end a run soon with exit code 1: no output, no half-written file, no scratch folder, no process.
 # cost: 7
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 stop_with() {
   local signal=$1 begin pid

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # What a machine cannot hold is refused before anything is made: ranks, their memory, and the events of a run.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_nothing() {
   expect_no_files

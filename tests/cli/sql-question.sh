@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # sql answers a question about a stored run as a table, CSV and JSON, and every view can be asked.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.repeats=3 -o kept.db
 question='SELECT id, m.ulysses, m.ring FROM strategy JOIN strategy_mesh m USING (strategy_id) ORDER BY id'

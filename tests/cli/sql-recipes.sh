@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # The questions of docs/file-format.md find something in a run that happened, but for what is missing (10) and for what
 # collectors saw (11 to 13).
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.repeats=2 -o kept.db
 python3 -B - "$SOURCE_DIR/docs/file-format.md" <<'PYTHON' || fail "a question has no answer"

@@ -2,8 +2,7 @@
 # The config that a file holds can be run as it is, for every sample, in every mode, and gives the same plan and figures.
 # labels: extended
 # cost: 30
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 cat >same.py <<'END'
 """same.py RESULT AGAIN: the two have the same workload and figures, times apart."""

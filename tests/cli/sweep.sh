@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # A sweep writes one table, checks every cell first, and goes on where it was stopped.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 run=(-s ring -s ulysses --set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 --set model.head_dim=24)
 over=(--over "mask.density=0.2,0.4" --over "cluster.ranks=2,4")

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Colours and a line that is drawn again only on a terminal that knows escape sequences: not with NO_COLOR or TERM=dumb,
 # nor on the pseudo terminal that mpirun gives its processes.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 on_terminal() { python3 -B "$(dirname -- "${BASH_SOURCE[0]}")/on_terminal.py" 100 "$SPSCOPE" "$@" >shown; }
 has_escapes() { grep -q $'\033' shown; }

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # watch shows what each rank of a running collection does, changes nothing, and ends with the run.
 # cost: 8
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 "$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=5000 \
   --headless -o kept.db >result 2>progress &
