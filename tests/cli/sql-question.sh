@@ -8,6 +8,12 @@ expect_exit 0 sql kept.db "$question"
 expect_out 'ring' 'ulysses'
 expect_exit 0 sql kept.db "$question" --csv
 printf 'id,ulysses,ring\r\nring,1,3\r\nulysses,3,1\r\n' | cmp - "$out" || fail "the CSV differs"
+expect_exit 0 sql kept.db "SELECT NULL AS absent, 'a,\"b' AS quoted"
+expect_out 'absent' 'NULL' 'a,"b'
+expect_exit 0 sql kept.db "SELECT NULL AS absent, 'a,\"b' AS quoted" --csv
+printf 'absent,quoted\r\n,"a,""b"\r\n' | cmp - "$out" || fail "the CSV differs"
+expect_exit 0 sql kept.db "SELECT NULL AS absent, 'a,\"b' AS quoted" --json
+expect_json 'd["columns"] == ["absent", "quoted"] and d["rows"] == [[None, "a,\"b"]]'
 expect_exit 0 sql kept.db 'SELECT sum(bytes_sent_intra_node) FROM rank_usage' --json
 expect_json 'd["rows"][0][0] > 0' 'd["truncated"] is False'
 for view in "$SOURCE_DIR"/schemas/views/*.sql; do

@@ -3,19 +3,14 @@ program prints is recomputed in double precision from `plan --ops --json` and `r
 
     oracle.py --program PATH [--seed N] [--cases M] [--first K] [--covering] [--keep FOLDER]
 
-Cases are those from number K on; with --covering those in which every kind of config occurs (kinds.py). Prints a line for each figure of a case that is not as recomputed, with the folder of its config, and at last
-`N passed, N failed`.
+Cases are those from number K on; with --covering those in which every kind of config occurs (kinds.py). Prints a line for
+each figure of a case that is not as recomputed, with the folder of its config, and at last `N passed, N failed`.
 """
-import argparse
-import concurrent.futures
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 try:
@@ -25,6 +20,7 @@ except ImportError:
     sys.exit(77)
 
 import attention
+import cases
 import configs
 import figures
 import kinds
@@ -359,51 +355,21 @@ class Case(PassChecks):
             self.problems.append(f"weights that no formula has: {weights.unread()}")
 
 
-def run_case(program, keep, seed, number):
-    folder = keep / f"seed-{seed}-case-{number}"
-    case = None
-    try:
-        case = Case(program, folder, seed, number)
-        case.run()
-        problems = case.problems
-    except Exception:
-        problems = (case.problems if case else []) + [traceback.format_exc()]
-    if not problems:
-        shutil.rmtree(folder)
-    return number, folder, problems
-
-
-def main(arguments):
-    parser = argparse.ArgumentParser(description="recomputes the figures that spscope prints for random configs")
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--seed", type=int, default=1)
+def main():
+    parser = cases.parser("recomputes the figures that spscope prints for random configs")
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--covering", action="store_true", help="cases in which every kind of config occurs")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="folder for the configs of failed cases")
-    given = parser.parse_args(arguments)
-    keep = (given.keep or Path(tempfile.mkdtemp(prefix="spscope-oracle-"))).resolve()
-    program, failed = str(Path(given.program).resolve()), 0
+    given = parser.parse_args()
     numbers, missing = range(given.first, given.first + given.cases), set()
     if given.covering:
         numbers, missing = kinds.covering(given.seed, given.cases, mode_of)
     for kind in sorted(missing):
         print(f"no case has this: {kind}")
-    with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        jobs = [pool.submit(run_case, program, keep, given.seed, number) for number in numbers]
-        for job in jobs:
-            number, folder, problems = job.result()
-            failed += bool(problems)
-            for problem in problems[:3]:
-                print(f"case {number}: {problem}")
-            if problems:
-                print(f"case {number}: {len(problems)} problems; {folder}/run.toml")
-    if not failed and not given.keep:
-        shutil.rmtree(keep)
+    failed = sum(wrong for _, wrong in cases.run(given, Case, numbers))
     print(f"{given.cases - failed} passed, {failed} failed")
     return 1 if failed or missing or not given.cases else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
