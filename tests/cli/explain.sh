@@ -43,5 +43,5 @@ expect_refused 'has no mask of layer 7' -- mask info executed.db --layer 7
 expect_refused 'cannot open' -- explain nowhere.db
 head -c 100000 projected.db >cut.db
 expect_refused 'SPS-15' -- explain cut.db
-python3 -B "$scripts/edit_store.py" executed.db 'DELETE FROM run'
+edit executed.db 'DELETE FROM run'
 expect_refused 'nothing to explain' -- explain executed.db

@@ -7,8 +7,7 @@
 uptime_ms() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
 # expect_answer WANTED SQL: of one column and row, about kept.db.
 expect_answer() {
-  expect_exit 0 sql kept.db "$2" --csv
-  [ "$(tail -n 1 "$out" | tr -d '\r')" = "$1" ] || fail "not $1 after a step of $step_s s: $2"
+  expect_sql kept.db "$1" "$2"
 }
 
 export INJECT_CLOCK_AFTER_MS=20 INJECT_CLOCK_SEEN=$temporary/seen

@@ -13,9 +13,7 @@ expect_threads() {
     shift
   done
   shift
-  code=0
-  env "${set[@]}" "$SPSCOPE" run "${job[@]}" "$@" >"$out" 2>"$err" || code=$?
-  [ "$code" -eq 0 ] || fail "exit code $code: ${set[*]} spscope run $*"
+  expect_code 0 env "${set[@]}" "$SPSCOPE" run "${job[@]}" "$@"
   expect_json 's["ring"]["backend"] == "threads" and s["ring"]["verify"] == "passed"'
 }
 expect_threads PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1 SLURM_NTASKS=8 --

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every list has rows with what they say of each.
+# Every list has rows with what they say of each; help of the program and of every command has its flags.
 . "$(dirname -- "$0")/common.inc"
 
 part everything
@@ -38,3 +38,23 @@ expect_exit 0 list clusters
 expect_out 'one node only'
 expect_exit 0 list keys --json
 expect_json 'any(r["name"] == "strategy.usp.ulysses" for r in d["keys"])'
+
+part everywhere
+# --help of the program names every command, and of every command prints its flags and its help text; --version prints.
+expect_exit 0 --version
+grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' "$out" || fail "no version"
+expect_exit 0 list commands --json
+commands=$(python3 -B -c 'import json, sys; print(*(r["name"] for r in json.load(open(sys.argv[1]))["commands"]))' "$out")
+expect_exit 0 --help
+for command in $commands; do
+  [ -s "$SOURCE_DIR/backend/cli/help/$command.md" ] || fail "$command has no help text"
+  expect_exit 0 --help
+  expect_out "$command"
+  expect_exit 0 "$command" --help
+  expect_out 'Usage: ' '--json' '--max-memory SIZE ' "$(head -n 1 "$SOURCE_DIR/backend/cli/help/$command.md" | cut -d ' ' -f 1-8)"
+  expect_width 120
+done
+
+part flags
+# A help text names no flag that its command, or the command of an example, does not have.
+python3 -B "$scripts/check_help.py" "$SPSCOPE" "$SOURCE_DIR/backend/cli/help" || fail "help texts name flags that are not there"

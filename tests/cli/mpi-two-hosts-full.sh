@@ -17,6 +17,7 @@ fill() {
 }
 empty() { "$1" rm -f -- "$small_disk/ballast"; }
 finish() {
+  code=0
   wait "$pid" || code=$?
   [ "$code" -ne 0 ] || fail "exit code $code"
 }
@@ -47,13 +48,10 @@ finish
 expect_err 'SPS-154' "host $two: " "the shard \"$small_disk/spscope-kept-" ' bytes and 0 are free there'
 expect_files kept.db
 expect_hosts_clean
-expect_exit 0 sql kept.db 'SELECT count(*) >= 20 AS some FROM run WHERE finished' --csv
-expect_out 1
-expect_exit 0 sql kept.db 'SELECT count(*) AS runs, sum((SELECT count(DISTINCT e.rank) FROM event e WHERE e.run_id = r.run_id) != 4) AS incomplete FROM run r WHERE run_id <= 10' --csv
-expect_out '10,0'
+expect_sql kept.db 1 'SELECT count(*) >= 20 AS some FROM run WHERE finished'
+expect_sql kept.db 10,0 'SELECT count(*) AS runs, sum((SELECT count(DISTINCT e.rank) FROM event e WHERE e.run_id = r.run_id) != 4) AS incomplete FROM run r WHERE run_id <= 10'
 # The newest events of the second host found no room, and are counted.
-expect_exit 0 sql kept.db 'SELECT sum(sent != stored + dropped + unreadable + lost) AS unbalanced, sum(dropped) > 0 AS missing FROM ledger' --csv
-expect_out '0,1'
+expect_sql kept.db 0,1 'SELECT sum(sent != stored + dropped + unreadable + lost) AS unbalanced, sum(dropped) > 0 AS missing FROM ledger'
 rm kept.db
 empty on_two
 
@@ -69,8 +67,5 @@ expect_err 'SPS-154' 'the shards of other hosts need ' " bytes in \"$home\" on h
 expect_files kept.db.collecting
 empty on_one
 on_two tar -C "$(dirname -- "$part")" -cf - "$(basename -- "$part")" | tar -xf -
-code=0
-on_one "$SPSCOPE" recover "$home" "$(basename -- "$part")" -o whole.db >"$out" 2>"$err" || code=$?
-[ "$code" -eq 0 ] || fail "recover of both folders"
-expect_exit 0 sql whole.db 'SELECT count(*) AS runs, sum((SELECT count(DISTINCT e.rank) FROM event e WHERE e.run_id = r.run_id) != 4) AS incomplete FROM run r WHERE finished AND run_id <= 20' --csv
-expect_out '20,0'
+expect_code 0 on_one "$SPSCOPE" recover "$home" "$(basename -- "$part")" -o whole.db
+expect_sql whole.db 20,0 'SELECT count(*) AS runs, sum((SELECT count(DISTINCT e.rank) FROM event e WHERE e.run_id = r.run_id) != 4) AS incomplete FROM run r WHERE finished AND run_id <= 20'

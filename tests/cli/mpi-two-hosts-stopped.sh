@@ -15,18 +15,15 @@ on_two "$SPSCOPE" watch "$(folders_on on_two)" --once --json >watched || fail "w
 grep -q '"rank":3' watched || fail "watch shows: $(cat watched)"
 ! grep -q '"rank":1' watched || fail "watch on the second host shows a rank of the first"
 kill -USR1 "$pid"
-wait "$pid" || code=$?
-[ "$code" -ne 0 ] || fail "exit code $code after SIGUSR1"
+expect_end 1 "after SIGUSR1"
 expect_err ' layer passes '
 rm watched
 expect_files kept.db
 expect_hosts_clean
-expect_exit 0 sql kept.db 'SELECT count(*) >= 20 AND count(*) < 5000 AS some FROM run WHERE finished' --csv
-expect_out 1
+expect_sql kept.db 1 'SELECT count(*) >= 20 AND count(*) < 5000 AS some FROM run WHERE finished'
 expect_exit 0 sql kept.db 'SELECT r.run_id FROM run r WHERE r.finished AND (SELECT count(DISTINCT e.rank) FROM event e WHERE e.run_id = r.run_id) != 4 LIMIT 1' --csv
 [ "$(wc -l <"$out")" -eq 1 ] || fail "a layer lacks the events of a rank"
-expect_exit 0 sql kept.db 'SELECT sum(sent != stored + dropped + unreadable + lost) AS unbalanced, count(DISTINCT host) AS hosts FROM ledger, rank_process' --csv
-expect_out '0,2'
+expect_sql kept.db 0,2 'SELECT sum(sent != stored + dropped + unreadable + lost) AS unbalanced, count(DISTINCT host) AS hosts FROM ledger, rank_process'
 rm kept.db
 
 # Every rank is killed: each host keeps its folder, and both together make the file.
@@ -43,28 +40,22 @@ no_ranks() { ! pgrep -f -- "$SPSCOPE run .*-o kept.db" >/dev/null; }
 wait_for no_ranks
 home=$(folders_on on_one) part=$(folders_on on_two)
 if [ -z "$home" ] || [ -z "$part" ]; then fail "folders are: $home $part"; fi
-code=0
-on_one "$SPSCOPE" recover kept.db -o half.db >"$out" 2>"$err" || code=$?
-[ "$code" -eq 0 ] || fail "recover on the first host"
+expect_code 0 on_one "$SPSCOPE" recover kept.db -o half.db
 expect_err "those of ranks 2, 3 in \"$part\" on host $two"
-on_two "$SPSCOPE" recover "$part" -o "$TMPDIR/other.db" >"$out" 2>"$err" || code=$?
-[ "$code" -eq 0 ] || fail "recover on the second host"
+expect_code 0 on_two "$SPSCOPE" recover "$part" -o "$TMPDIR/other.db"
 expect_err "in the folder of this run on host $one"
 on_two "$SPSCOPE" sql "$TMPDIR/other.db" 'SELECT min(rank) AS low, max(rank) AS high, count(*) > 100 AS many FROM event' --csv >"$out"
 expect_out '2,3,1'
 on_two tar -C "$(dirname -- "$part")" -cf - "$(basename -- "$part")" | tar -xf -
-on_one "$SPSCOPE" recover "$home" "$(basename -- "$part")" -o whole.db >"$out" 2>"$err" || code=$?
-[ "$code" -eq 0 ] || fail "recover of both folders"
+expect_code 0 on_one "$SPSCOPE" recover "$home" "$(basename -- "$part")" -o whole.db
 expect_not_err 'were not given'
-expect_exit 0 sql whole.db 'SELECT count(DISTINCT rank) AS ranks FROM event' --csv
-expect_out 4
+expect_sql whole.db 4 'SELECT count(DISTINCT rank) AS ranks FROM event'
 # But for the newest 100 ms, whose events a rank may not have committed, layers that are finished are whole.
 ranks_of_layers="SELECT count(*) >= 5 AS many, min(ranks), max(ranks)
   FROM (SELECT count(DISTINCT e.rank) AS ranks, max(e.end_ns) AS end_ns FROM run r JOIN event e USING (run_id)
         WHERE r.finished GROUP BY run_id)
   WHERE end_ns < (SELECT max(end_ns) FROM event WHERE NOT unfinished) - 100000000"
-expect_exit 0 sql whole.db "$ranks_of_layers" --csv
-expect_out '1,4,4'
+expect_sql whole.db 1,4,4 "$ranks_of_layers"
 # The exchanges up to then were in the head: the clocks of both hosts fit.
 expect_exit 0 sql whole.db 'SELECT rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges FROM clock_fit ORDER BY rank' --csv
 python3 -B "$scripts/check_clocks.py" "$out" "$clock_ahead_s" || fail "the clocks of the ranks"

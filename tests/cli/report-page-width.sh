@@ -14,7 +14,7 @@ expect_exit 0 run "${small[@]}" --set cluster.ranks=3 --set run.repeats=2 -s rin
 # What collectors saw of a program with a path that has no place to break.
 cp executed.db observed.db
 "$python" -B "$SOURCE_DIR/tests/gui/observed_file.py" observed.db
-"$python" -B "$scripts/edit_store.py" observed.db "UPDATE workload SET config_toml =
+edit observed.db "UPDATE workload SET config_toml =
   'python3 /shared/experiments/sequence_parallelism/wan2.1-t2v-14b/train.py --steps 100'"
 
 # One page with a frame for each report and width, so that the browser starts once. page_faults.js fills `found` there.

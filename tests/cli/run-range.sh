@@ -16,8 +16,7 @@ expect_json 's["ulysses"]["makespan_low_ns"] is None' 's["ring"]["makespan_low_n
 
 # A stored run keeps the range.
 expect_exit 0 "${simulate[@]}" --set cluster.preset=4090x8 --set cluster.ranks=8 -o range.db
-expect_exit 0 sql range.db "SELECT count(*) FROM run WHERE makespan_low_ns < makespan_high_ns" --csv
-expect_out 8
+expect_sql range.db 8 "SELECT count(*) FROM run WHERE makespan_low_ns < makespan_high_ns"
 
 # A file of one's own may say what its host has.
 expect_exit 0 list clusters --toml l20x8

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# sql answers a question about a stored run as a table, CSV and JSON, and every view can be asked.
+# sql answers questions about a stored run, those of docs/file-format.md too.
 . "$(dirname -- "$0")/common.inc"
 
+part question
+# sql answers a question about a stored run as a table, CSV and JSON, and every view can be asked.
 expect_exit 0 run "${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.repeats=3 -o kept.db
 question='SELECT id, m.ulysses, m.ring FROM strategy JOIN strategy_mesh m USING (strategy_id) ORDER BY id'
 expect_exit 0 sql kept.db "$question"
@@ -42,3 +44,19 @@ expect_exit 0 sql kept.db "$long" --json
 expect_json 'len(d["rows"][0][0]) == 8000000' 'len(d["rows"][0][1]) == 4000003'
 expect_exit 0 sql kept.db "SELECT printf('%.*c', 399, 'x') || 'äöü' || printf('%.*c', 100, 'y') AS text"
 iconv -f utf-8 -t utf-8 "$out" >again || fail "a long value was cut inside a character"
+
+part recipes
+# The questions of docs/file-format.md find something in a run that happened, but for what is missing (10) and for what
+# collectors saw (11 to 13).
+expect_exit 0 run "${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.repeats=2 -o kept.db
+python3 -B - "$SOURCE_DIR/docs/file-format.md" <<'PYTHON' || fail "a question has no answer"
+import os, re, subprocess, sys
+RECIPE = re.compile(r"^### (\d+)\. ([^\n]*)\n(?:(?!^#).)*?^```sql\n(.*?)```$", re.MULTILINE | re.DOTALL)
+recipes = RECIPE.findall(open(sys.argv[1], encoding="utf-8").read())
+assert [int(number) for number, *_ in recipes] == list(range(1, 14)), recipes
+for number, title, sql in recipes:
+    said = subprocess.run([os.environ["SPSCOPE"], "sql", "kept.db", sql, "--csv"], stdout=subprocess.PIPE, text=True, check=True)
+    rows = len(said.stdout.splitlines()) - 1
+    print(number, title, rows)
+    assert rows > 0 or int(number) >= 10, title
+PYTHON

@@ -246,25 +246,21 @@ def draw_strategy(r, ranks, heads, scope):
     return name + ("" if not given else ":" + ",".join(f"{key}={value}" for key, value in given.items()))
 
 
-def write_case(folder, seed, number, mode, one_pass=False):
-    """Writes the config of a case; returns its sections. `one_pass`: one layer at one denoise step."""
+def write_case(folder, seed, number, mode):
+    """Writes the config of a case of one layer at one denoise step; returns its sections."""
     r = random.Random(f"spscope {seed} {number} {mode}")
     folder.mkdir(parents=True, exist_ok=True)
     scope = r.choices(["attention", "layer"], [3, 2])[0]
     kind, model = draw_model(r, scope, mode)
-    steps = r.choice([1, 1, 1, 2, 3])
-    layers = r.choice([1, 1, 2])
-    evolving = r.random() < (0.7 if steps > 1 else 0.3)
+    evolving = r.random() < 0.45
     sections = {"model": model} | draw_mask(r, folder, kind, model, evolving)
     if mode == "execute" and scope == "attention" and kind != "spatial-temporal" and "batch" not in model and \
             "pattern" not in sections["mask"] and r.random() < 0.4:
         model["activations"] = draw_activations(r, folder, kind, model)
     sections["cluster"] = draw_cluster(r, folder, mode)
-    run = {"mode": "simulate" if mode == "plan" else mode, "scope": scope, "dtype": r.choice(["bf16", "fp32"]),
+    run = {"mode": mode, "scope": scope, "dtype": r.choice(["bf16", "fp32"]),
            "repeats": 1, "warmup": 0, "seed": r.randint(0, 99), "verify": "full",
-           "layers": layers, "denoise_steps": steps, "mask_lag": r.choice([0, 1])}
-    if one_pass:
-        run |= {"layers": 1, "denoise_steps": 1}
+           "layers": 1, "denoise_steps": 1, "mask_lag": r.choice([0, 1])}
     if kind == "joint" and model["text_tokens"] > 0 and r.random() < 0.3:
         run["text"] = "replicate"
     sections["run"] = run

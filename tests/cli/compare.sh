@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# compare --fail-above: exit 3 when a strategy became slower by more than the limit or vanished, 0 when not, 2 when times
-# cannot be judged. What was set otherwise is printed, and each change is split into its parts.
+# compare of stored runs: what each says of itself, what changed between two, and whether that fails a check.
 . "$(dirname -- "$0")/common.inc"
 
+part fail-above
+# compare --fail-above: exit 3 when a strategy became slower by more than the limit or vanished, 0 when not, 2 when times
+# cannot be judged. What was set otherwise is printed, and each change is split into its parts.
 # One cluster before and after its attention kernel became a fifth slower.
 cp "$samples/cluster-a800-2node.toml" before.toml
 sed 's/^attend_ns_per_pair_channel = { value = 2.564e-05/attend_ns_per_pair_channel = { value = 3.077e-05/' \
@@ -54,3 +56,28 @@ expect_refused 'SPS-180' 'oversubscribed' -- compare over.db over.db --fail-abov
 expect_refused 'SPS-180' -- compare before.db other.db --fail-above 1%
 for wrong in lots 5 -1% 5%% nan%; do expect_refused 'not a percentage' -- compare before.db after.db "--fail-above=$wrong"; done
 expect_refused '--fail-above' -- compare before.db --fail-above 5%
+
+part stored
+# compare of a stored run says what the run itself said, number for number, also after the file has moved.
+expect_exit 0 run "${small[@]}" -s ulysses -s ring -s usp:ulysses=1,ring=3 --set cluster.ranks=3 -o kept.db --json
+cp "$out" said
+mkdir elsewhere
+mv kept.db elsewhere/moved.db
+expect_exit 0 compare elsewhere/moved.db --json
+cmp "$out" said || fail "compare differs: $(diff "$out" said | head -5)"
+expect_exit 0 compare elsewhere/moved.db
+expect_out 'ulysses u3' 'ring r3' 'usp r3'
+
+# Runs of different workloads stand beside each other, and it is said why no change is shown.
+expect_exit 0 run "${small[@]}" -s ring --set cluster.ranks=3 --set mask.density=0.2 -o other.db
+expect_exit 0 compare elsewhere/moved.db other.db
+expect_out 'No changes are shown: the files hold different workloads: density' 'Settings that differ' 'mask.density '
+# Of runs that have nearly nothing in common the settings are counted and not listed; JSON lists them.
+expect_exit 0 run --set run.mode=simulate --set cluster.preset=h100x8 --set mask.pattern=paro -s ring -o unlike.db
+expect_exit 0 compare other.db unlike.db
+expect_out 'No changes are shown: the files hold different workloads: '
+grep -qE ', and [0-9]+ settings differ' <(tr '\n' ' ' <"$out") || fail "the settings that differ are not counted"
+expect_not_out 'Settings that differ'
+differ=$(tr '\n' ' ' <"$out" | sed -n 's/.*, and \([0-9]*\) settings differ.*/\1/p')
+expect_exit 0 compare other.db unlike.db --json
+expect_json "len(d['settings_changed']) == $differ > 12"

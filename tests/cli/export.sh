@@ -1,8 +1,27 @@
 #!/usr/bin/env bash
-# A store of a range of time: every command reads it, its events are those of the whole file in that range, and ranges
-# that hold nothing are refused with that of the file.
+# Exports of a stored run: folders of tables, and stores of a range of time.
 . "$(dirname -- "$0")/common.inc"
 
+part folder
+# An export to CSV says that it makes a folder, before in its help and afterwards with what is in it.
+expect_exit 0 export --help
+expect_exit 0 run "${small[@]}" -s ring -o kept.db
+expect_exit 0 export kept.db --format csv -o tables
+files=$(find tables -type f | wc -l)
+expect_err "tables" "$files files"
+expect_refused 'SPS-153' 'add --force' -- export kept.db --format csv -o tables
+# A folder that is not an export is never replaced, and no flag is offered that would not do it.
+mkdir mine
+expect_refused 'SPS-151' '-o mine/NAME' -- export kept.db --format csv -o mine
+expect_not_err '--force'
+expect_exit 0 export kept.db --format csv -o mine/tables
+expect_exit 0 export kept.db --format chrome -o events.json
+expect_err 'events.json'
+expect_not_err 'folder'
+
+part range
+# A store of a range of time: every command reads it, its events are those of the whole file in that range, and ranges
+# that hold nothing are refused with that of the file.
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set run.mode=simulate --set run.layers=2 --set cluster.ranks=3 -o whole.db
 sum=$(sha256sum whole.db)
 answer() {
