@@ -23,12 +23,14 @@ expect_threads OMPI_COMM_WORLD_SIZE=1 PMIX_RANK=0 --
 expect_threads SLURM_NTASKS=8 --
 
 # Names of executors that are not there, with those that are.
-expect_exit 2 run "${job[@]}" --set run.backend=processes
-expect_err 'SPS-005' 'run.backend' '"processes"' 'threads, mpi'
-expect_exit 2 run "${job[@]}" --set run.device=abacus
-expect_err 'SPS-005' 'run.device' '"abacus"' 'cpu'
-expect_exit 2 run "${job[@]}" --set run.comm=pigeon
-expect_err 'SPS-005' 'run.comm' '"pigeon"' 'auto, memory'
+while read -r key value known; do
+  expect_exit 2 run "${job[@]}" --set "run.$key=$value"
+  expect_err 'SPS-005' "run.$key" "\"$value\"" "$known"
+done <<'END'
+backend processes threads, mpi
+device abacus cpu
+comm pigeon auto, memory
+END
 expect_threads PMIX_RANK=0 SLURM_NTASKS=1 -- --set run.comm=memory
 expect_exit 2 run "${job[@]}" --launcher mpi --set run.comm=memory
 expect_err 'SPS-125' 'run.comm' 'no communicator "memory"' 'use one of auto'
