@@ -11,14 +11,12 @@ expect_files mine.toml
 expect_exit 0 run "${small[@]}" --set run.mode=project --set cluster.profile=mine.toml --set cluster.ranks=2 -s ring -s ulysses --json
 expect_json 'all(x["makespan_ns"] > 0 for x in s.values())'
 cp mine.toml before
-expect_exit 2 calibrate --seconds 1 -o mine.toml
-expect_err 'SPS-153' '--force'
+expect_refused 'SPS-153' '--force' -- calibrate --seconds 1 -o mine.toml
 cmp mine.toml before || fail "the profile was replaced"
 lines notes.txt 'mine'
 expect_exit 2 calibrate --seconds 1 -o notes.txt --force
 [ "$(cat notes.txt)" = mine ] || fail "another file was replaced"
-expect_exit 2 calibrate --seconds 1 -o missing/mine.toml
-expect_err 'SPS-158'
+expect_refused 'SPS-158' -- calibrate --seconds 1 -o missing/mine.toml
 expect_refused '--seconds' -- calibrate --seconds nan
 
 part fitted
@@ -37,9 +35,7 @@ expect_json 'all(x["makespan_ns"] > 0 for x in s.values())'
 # A time that the fit does not come near is named; the others are not.
 expect_exit 0 calibrate --fit mine.csv
 expect_not_err 'warning:'
-cp mine.csv far.csv
-lines row 'far,FLUX.1-dev,H100,NVLink,4,4,1024x1024,28,e2e,11,s,compiled'
-cat row >>far.csv
+{ cat mine.csv && echo 'far,FLUX.1-dev,H100,NVLink,4,4,1024x1024,28,e2e,11,s,compiled'; } >far.csv
 expect_exit 0 calibrate --fit far.csv -o far.toml
 expect_err 'warning: far stays -' ' % off: its columns, or the code that it is of, are unlike the others'
 [ "$(grep -c 'warning:' "$err")" -eq 1 ] || fail "other times than that are called misfits"

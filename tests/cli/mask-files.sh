@@ -16,8 +16,7 @@ for other in --seed=2 --layer=1 --step=30; do
   expect_exit 0 "${request[@]}" $other --json
   ! cmp -s "$out" made || fail "$other made the same mask"
 done
-expect_exit 2 "${request[@]}" -o mask.npy --seed 2
-expect_err 'SPS-153' '--force'
+expect_refused 'SPS-153' '--force' -- "${request[@]}" -o mask.npy --seed 2
 expect_exit 0 mask info mask.npy --json
 cmp "$out" made || fail "the refused mask was written"
 expect_exit 0 "${request[@]}" -o mask.npy --force

@@ -8,20 +8,17 @@
 part files
 python3 -B "$scripts/large_arrays.py"
 for file in mask.npy mask.npz mask.safetensors; do
-  expect_exit 2 mask info "$file" --max-memory 3MiB
-  expect_err 'SPS-044' "$file" '4 MiB' '3 MiB' 'max-memory'
+  expect_refused 'SPS-044' "$file" '4 MiB' '3 MiB' 'max-memory' -- mask info "$file" --max-memory 3MiB
   expect_exit 0 mask info "$file" --max-memory 64MiB
 done
 
 # What run and plan read by a config: masks and activations.
 printf '[mask]\nfile = "mask.npz"\n' >mask.toml
 for command in run plan; do # by a config
-  expect_exit 2 "$command" mask.toml --max-memory 3MiB
-  expect_err 'SPS-044' 'mask.npz' '4 MiB' '3 MiB'
+  expect_refused 'SPS-044' 'mask.npz' '4 MiB' '3 MiB' -- "$command" mask.toml --max-memory 3MiB
 done
 printf '[model]\nactivations = "big.npz"\n' >activations.toml
-expect_exit 2 run activations.toml --max-memory 1MiB "${small[@]}"
-expect_err 'SPS-044' 'big.npz' '2 MiB' '1 MiB'
+expect_refused 'SPS-044' 'big.npz' '2 MiB' '1 MiB' -- run activations.toml --max-memory 1MiB "${small[@]}"
 
 # Databases: what SQLite itself may take, and what this program makes of a file. Neither may end in another way.
 expect_exit 0 run -s ring "${small[@]}" -o run.db

@@ -90,5 +90,4 @@ expect_refused 'no such column: lable' 'did you mean "label"?' 'sqlite_master' -
 expect_refused 'SPS-157' 'DELETE' 'plain-sqlite' -- sql kept.db 'DELETE FROM run'
 expect_refused 'SPS-157' 'SELECT' -- sql kept.db 'SELEC 1'
 expect_exit 0 sql kept.db 'SELECT name, sql FROM sqlite_master'
-expect_exit 2 sql missing.db 'SELECT 1'
-expect_err 'SPS-150' 'missing.db'
+expect_refused 'SPS-150' 'missing.db' -- sql missing.db 'SELECT 1'

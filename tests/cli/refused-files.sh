@@ -86,8 +86,7 @@ part output-unwritable
 # An output that cannot be written fails before anything runs, with the reason, and nothing half-written is left.
 lines file 'not a folder'
 for path in missing/run.db file/run.db /proc/run.db; do
-  expect_exit 2 run -s ring "${small[@]}" -o "$path"
-  expect_err 'SPS-158'
+  expect_refused 'SPS-158' -- run -s ring "${small[@]}" -o "$path"
   expect_not_err 'SPS-200'
   [ ! -s "$out" ] || fail "a result was printed"
 done
@@ -96,8 +95,7 @@ expect_no_scratch
 
 # A dump folder that cannot be made ends the run with exit code 2, and no output is kept.
 for folder in file /proc/dump; do
-  expect_exit 2 run "${small[@]}" -s ring --dump "$folder" -o kept.db
-  expect_err 'SPS-158' '--dump'
+  expect_refused 'SPS-158' '--dump' -- run "${small[@]}" -s ring --dump "$folder" -o kept.db
 done
 expect_files file
 
@@ -110,8 +108,7 @@ mkdir folder
 for file in notes.txt broken.db other.db; do
   cp "$file" copy
   for force in '' --force; do
-    expect_exit 2 run -s ring "${small[@]}" -o "$file" ${force:+"$force"}
-    expect_err 'SPS-15' "$file"
+    expect_refused 'SPS-15' "$file" -- run -s ring "${small[@]}" -o "$file" ${force:+"$force"}
     cmp "$file" copy || fail "$file was changed"
   done
 done
@@ -139,8 +136,7 @@ part output
 expect_exit 0 run "${small[@]}" -s ring -o kept.db
 cp kept.db copy.db
 lines page.html 'mine'
-expect_exit 2 report kept.db -o page.html
-expect_err 'SPS-153' '--force'
+expect_refused 'SPS-153' '--force' -- report kept.db -o page.html
 [ "$(cat page.html)" = mine ] || fail "the page was replaced"
 expect_exit 0 report kept.db -o page.html --force
 expect_err 'wrote page.html'
@@ -148,8 +144,7 @@ grep -q '<html' page.html || fail "the page was not replaced"
 expect_exit 2 report kept.db -o copy.db --format html --force
 cmp kept.db copy.db || fail "a stored run was replaced"
 for path in missing/page.html page.html/page.html /proc/page.html; do
-  expect_exit 2 report kept.db -o "$path"
-  expect_err 'SPS-15'
+  expect_refused 'SPS-15' -- report kept.db -o "$path"
 done
 expect_refused '--format' -- report kept.db -o page.txt
 expect_exit 2 report kept.db --json -o page.html --force
@@ -167,8 +162,7 @@ expect_no_scratch
 : >file
 for place in missing file; do
   for output in '' --output=other.db; do
-    expect_exit 2 run -s ring "${small[@]}" --set run.scratch=$place ${output:+"$output"}
-    expect_err 'SPS-158' "$place" 'run.scratch (attach: --scratch)'
+    expect_refused 'SPS-158' "$place" 'run.scratch (attach: --scratch)' -- run -s ring "${small[@]}" --set run.scratch=$place ${output:+"$output"}
   done
 done
 expect_files file kept.db mine

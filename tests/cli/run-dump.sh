@@ -60,10 +60,10 @@ expect_layers 22 open-sora-1.2 --set run.denoise_steps=2
 expect_array wan-mini/layer-0/y-ring.npy '<f4' '2, *126, *24'
 grep -q '"block": "double-stream"' hunyuanvideo/layer-0/layer.json || fail "layer 0 is not a double stream"
 grep -q '"block": "single-stream"' hunyuanvideo/layer-1/layer.json || fail "layer 1 is not a single stream"
-cd wan-mini/weights
+cd wan-mini/weights || exit
 expect_files {wq,wkv,wo,w1,w2,cross_wq,cross_wo,cross_attention,text,cross_attention.k,rms.cross.q,rms_rope.{q,k}}.npy \
   {gate.{self,ffn},modulate.{self,cross,ffn}.{scale,shift}}.npy
-cd ../..
+cd ../.. || exit
 for name in layer-0/y-ring layer-0/x weights/wkv weights/rms_rope.k weights/modulate.cross.shift; do
   cp -r wan-mini spoiled
   printf '\x40' | dd of="spoiled/$name.npy" bs=1 seek=207 conv=notrunc status=none

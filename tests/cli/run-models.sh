@@ -17,7 +17,7 @@ expect_json 'd["workload"]["batch"] == 2' "$passed"
 part text
 # Joint text tokens cut like any other tokens; text that every rank keeps whole runs under ulysses, and a ring refuses it.
 text=(run --set model.preset=cogvideox-5b "${small[@]}" --set model.heads=6 --set model.text_tokens=29 -s ulysses -s ring
-  -s usp:ulysses=2,ring=2 --json)
+  -s "usp:ulysses=2,ring=2" --json)
 expect_exit 0 "${text[@]}" --set run.text=shard
 expect_json 'd["workload"]["tokens"] == 155' 'all(x["verify"] == "passed" for x in s.values())'
 expect_exit 0 "${text[@]}" --set run.text=replicate
@@ -28,7 +28,7 @@ expect_json 's["ulysses"]["verify"] == "passed"' 's["ulysses"]["bytes_by_tensor"
 
 part whole-layers
 # An MM-DiT model's layers change from two streams to one; only a spatial-temporal model has an axis to switch the cut to.
-layer=(run "${small[@]}" --set run.scope=layer --set model.heads=4 --set model.text_tokens=13 -s ulysses -s ring -s usp:ulysses=2,ring=2
+layer=(run "${small[@]}" --set run.scope=layer --set model.heads=4 --set model.text_tokens=13 -s ulysses -s ring -s "usp:ulysses=2,ring=2"
   -s megatron_sp -s megatron_tp -s dsp --json)
 for model in wan-mini cogvideox-5b hunyuanvideo; do
   expect_exit 0 "${layer[@]}" --set model.preset=$model --set model.layers=3 --set run.layers=3

@@ -11,8 +11,7 @@ expect_not_err 'nothing was kept'
 expect_files kept.db
 expect_no_scratch
 cp kept.db copy.db
-expect_exit 2 run -s ring "${small[@]}" -o kept.db
-expect_err 'SPS-153' 'kept.db' '--force'
+expect_refused 'SPS-153' 'kept.db' '--force' -- run -s ring "${small[@]}" -o kept.db
 cmp kept.db copy.db || fail "the refused run changed the file"
 expect_exit 0 run -s ulysses "${small[@]}" --set cluster.ranks=2 -o kept.db --force
 expect_files kept.db copy.db
