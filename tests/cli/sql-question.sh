@@ -33,11 +33,11 @@ expect_json 'd["rows"] == [[1, 0]]'
 
 # Of a long value a table shows the beginning, at once; CSV and JSON give the whole.
 long="SELECT printf('%.*c', 8000000, 'x') AS text, zeroblob(2000000) AS bytes"
-before=$(date +%s%N)
+begin=$SECONDS
 expect_exit 0 sql kept.db "$long"
 expect_out 'xxx' "x'0000" '... (4000003 bytes)'
 [ "$(stat -c %s "$out")" -lt 10000 ] || fail "a table of one row has $(stat -c %s "$out") bytes"
-[ $(($(date +%s%N) - before)) -lt 10000000000 ] || fail "the beginning of a long value took more than ten seconds"
+[ $((SECONDS - begin)) -lt 10 ] || fail "the beginning of a long value took more than ten seconds"
 expect_exit 0 sql kept.db "$long" --csv
 [ "$(stat -c %s "$out")" -gt 12000000 ] || fail "CSV does not hold the whole value"
 expect_exit 0 sql kept.db "$long" --json
