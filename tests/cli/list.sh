@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every list has rows with what they say of each; help of the program and of every command has its flags.
+# Every list has rows with what they say of each; help of the program and of every command has its flags; doctor says what
+# machine and build can do.
 . "$(dirname -- "$0")/common.inc"
 
 part everything
@@ -58,3 +59,13 @@ done
 part flags
 # A help text names no flag that its command, or the command of an example, does not have.
 python3 -B "$scripts/check_help.py" "$SPSCOPE" "$SOURCE_DIR/backend/cli/help" || fail "help texts name flags that are not there"
+
+part doctor
+# doctor says what machine and build can do, and as JSON the same in a form that programs read.
+expect_exit 0 doctor
+expect_out 'cores' 'vector target' 'fp32 peak' '.safetensors files' "$TMPDIR"
+expect_exit 0 doctor --json
+expect_json 'all({"name", "value", "ok"} == set(f) for f in d["findings"])' \
+  'any(f["name"] == "cores" and int(f["value"]) > 0 for f in d["findings"])'
+TMPDIR=/missing expect_exit 0 doctor --json
+expect_json 'all(f["ok"] == (f["name"] != "scratch files") for f in d["findings"])'
