@@ -18,6 +18,7 @@ except ImportError:
 import oracle
 
 PROGRAM = str(Path(sys.argv.pop(1)).resolve())
+CLUSTER = str(Path(__file__).resolve().parents[2] / "samples/cluster-a800-2node.toml")
 CONFIG = """
 [model]
 preset = "{preset}"
@@ -30,7 +31,7 @@ ffn = 40
 {mask}
 block = 8
 [cluster]
-profile = "cluster.toml"
+profile = "{cluster}"
 ranks = 4
 [run]
 layers = 1
@@ -42,26 +43,6 @@ repeats = 1
 warmup = 0
 seed = 3
 strategies = ["ulysses", "usp:ulysses=2,ring=2,order=cyclic", "dbsp:ulysses=2,ring=2,reward=0", "single"{more}]
-"""
-CLUSTER = """
-name = "two nodes"
-note = ""
-gpus_per_node = 2
-scalable = true
-[network]
-provenance = "assumed"
-link_gbps = { value = 0.7, source = "" }
-nic_gbps = { value = 0.3, source = "" }
-intra_latency_ns = { value = 700.0, source = "" }
-inter_latency_ns = { value = 1500.0, source = "" }
-compute_slowdown = { value = 1.5, source = "" }
-[cost]
-provenance = "assumed"
-attend_ns_per_launch = { value = 50.0, source = "" }
-attend_ns_per_row = { value = 0.5, source = "" }
-attend_ns_per_pair_channel = { value = 0.02, source = "" }
-move_ns_per_byte = { value = 0.05, source = "" }
-gemm_ns_per_flop = { value = 0.0007, source = "" }
 """
 
 
@@ -75,13 +56,12 @@ class Falsified(oracle.Case):
         self.falsify, self.spoil, self.spoiled = falsify, spoil, of
         keys = {"pattern": "window", "density": 0.4} if mask is None else {"file": "mask.npy"}
         (folder / "run.toml").write_text(CONFIG.format(
-            preset=preset, scope=scope, mode=mode, more=', "megatron_sp"' if scope == "layer" else "",
+            preset=preset, scope=scope, mode=mode, cluster=CLUSTER, more=', "megatron_sp"' if scope == "layer" else "",
             mask="\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())), "utf-8")
-        (folder / "cluster.toml").write_text(CLUSTER, "utf-8")
         if mask is not None:
             np.save(folder / "mask.npy", mask)
         self.sections = {"model": {"preset": preset, "heads": 4}, "mask": {**keys, "block": 8},
-                         "cluster": {"profile": "cluster.toml"}, "run": {"mask_lag": 0, "scope": scope, "seed": 3}}
+                         "cluster": {"profile": CLUSTER}, "run": {"mask_lag": 0, "scope": scope, "seed": 3}}
 
     def call(self, *arguments):
         document = super().call(*arguments)
