@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A mapped file that somebody cuts short ends a run with an error that names it; a SIGBUS that is sent ends it as it does
 # any program.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 start() {
   rm -rf -- "${TMPDIR:?}"/* kept.db.collecting

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # calibrate --device cuda on the fake CUDA driver: a profile that names the GPU and that simulate and advise take; runs
 # on the GPU call it by its name, and ranks that share it have no times to compare. What fails leaves no file.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 unset "${!OMPI_@}" "${!PMI@}" "${!SLURM_@}"
 
 if [ -z "${FAKE_CUDA:-}" ]; then

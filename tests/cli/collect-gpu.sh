@@ -2,9 +2,7 @@
 # A run on GPUs with collectors, on the fake driver and CUPTI of CUDA 11 and 13 (12 and the other faults: tests/inject,
 # tests/unit/collectors): every launch, copy and memset is stored once, with its op and inside its repeat; what is lost is
 # counted, and a failure says why and what to do.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
-# shellcheck source-path=SCRIPTDIR source=collect.inc
+. "$(dirname -- "$0")/common.inc"
 . "$scripts/collect.inc"
 
 # collect EXIT NAMES: a run on two ranks into gpu.db.

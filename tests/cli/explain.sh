@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # explain says what a layer pass consists of, of measured times too; what is not there is refused with what is.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "${small[@]}" --set run.denoise_steps=1 --set cluster.ranks=3 -s ulysses -s ring -o executed.db
 expect_exit 0 explain executed.db
@@ -11,15 +10,14 @@ expect_out 'Layer 0, denoise step 0, executed' 'ulysses u3' 'ring r3' 'Longest s
 expect_width 120
 expect_exit 0 explain executed.db --json
 expect_json "d['mode'] == 'executed' and len(d['strategies']) == 2" \
-  "all(s['makespan_ns'] == sum(t['end_ns'] - t['begin_ns'] for t in s['critical_path']['steps']) for s in d['strategies'])" \
   "all(s['makespan_ns'] == sum(s['critical_path']['terms_ns'].values()) for s in d['strategies'])" \
   "all(e['source'] == 'modelled' for s in d['strategies'] for e in s['edits'])"
 
 # A repeat is explained by its own times, and the fastest is that of the repeat.
 expect_exit 0 run "${small[@]}" --set run.denoise_steps=1 --set cluster.ranks=2 --set run.repeats=3 -s ulysses -s ring -o repeats.db
 for repeat in 0 1 2; do
-  expect_exit 0 sql repeats.db "SELECT strategy.id, makespan_ns FROM repeat JOIN run USING (run_id) JOIN strategy USING (strategy_id) \
-WHERE repeat = $repeat AND layer = 0 ORDER BY 2" --json
+  expect_exit 0 sql repeats.db --json "SELECT strategy.id, makespan_ns FROM repeat JOIN run USING (run_id)
+    JOIN strategy USING (strategy_id) WHERE repeat = $repeat AND layer = 0 ORDER BY 2"
   stored=$(python3 -c 'import json, sys; print({i: ns for i, ns in json.load(sys.stdin)["rows"]})' <"$out")
   expect_exit 0 explain repeats.db --layer 0 --step 0 --repeat "$repeat" --json
   expect_json "{s['id']: s['makespan_ns'] for s in d['strategies']} == $stored" "all(s['repeat'] == $repeat for s in d['strategies'])" \
@@ -44,5 +42,5 @@ expect_refused 'has no mask of layer 7' -- mask info executed.db --layer 7
 expect_refused 'cannot open' -- explain nowhere.db
 head -c 100000 projected.db >cut.db
 expect_refused 'SPS-15' -- explain cut.db
-python3 -B "$scripts/edit_store.py" executed.db 'DELETE FROM run'
+edit executed.db 'DELETE FROM run'
 expect_refused 'nothing to explain' -- explain executed.db

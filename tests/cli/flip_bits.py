@@ -1,9 +1,7 @@
-"""flip_bits.py SPSCOPE FILE... [--flips N] [--seed S]: flips one bit of a stored run at a time and runs the commands that
-read one. Each must fail with an error, or print what it prints of the sound file; doctor may instead say that the pages have
-no checksums any more. What recover makes of every eighth file has the figures of the sound one, or those of fewer layer
-passes. Where a bit lies does not matter to the checksums of pages, so bits are drawn from the whole file."""
-import argparse
-import collections
+"""flip_bits.py SPSCOPE FLIPS FILE...: flips one bit of a stored run at a time and runs the commands that read one. Each must
+fail with an error, or print what it prints of the sound file; doctor may instead say that the pages have no checksums any more.
+What recover makes of every eighth file has the figures of the sound one, or those of fewer layer passes. Where a bit lies does
+not matter to the checksums of pages, so bits are drawn from the whole file."""
 import concurrent.futures
 import os
 import random
@@ -11,91 +9,64 @@ import subprocess
 import sys
 import tempfile
 
-FIGURES = ["run", "rank_usage", "traffic", "repeat", "rank_repeat"]
+PROGRAM = sys.argv[1]
 QUESTION = "SELECT " + ", ".join(
     [f"(SELECT count(*) || ' ' || group_concat(x) FROM (SELECT {column} AS x FROM {table} ORDER BY 1))" for table, column in (
         ("run", "tiles || figures_crc32c"), ("rank_usage", "flops || messages"), ("traffic", "bytes"), ("repeat", "makespan_ns"))]
     + ["(SELECT count(*) || ' ' || total(begin_ns * 1.0 + end_ns) FROM event)", "(SELECT total(total_ns) FROM event_stats)"])
+COMMANDS = (["compare", "FILE", "--json"], ["sql", "FILE", QUESTION, "--json"], ["doctor", "FILE"], ["report", "FILE", "--json"])
 
 
-def run(program, *arguments):
-    done = subprocess.run([program, *arguments], capture_output=True, timeout=100, check=False)
+def run(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=100, check=False)
     assert done.returncode == 0 or done.returncode in (1, 2) and (b"error SPS-" in done.stderr or b"note: " in done.stderr), (arguments, done)
     return done.returncode, done.stdout
 
 
-def answers(program, path):
+def answers(path):
     """The exit code and output of each command, without the path of the file."""
-    commands = {"compare": ["compare", path, "--json"], "sql": ["sql", path, QUESTION, "--json"], "doctor": ["doctor", path],
-                "report": ["report", path, "--json"]}
-    found = {name: run(program, *command) for name, command in commands.items()}
-    return {name: (code, out.replace(path.encode(), b"FILE")) for name, (code, out) in found.items()}
+    for command in COMMANDS:
+        code, out = run(*(path if word == "FILE" else word for word in command))
+        yield code, out.replace(path.encode(), b"FILE")
 
 
-def figures(program, path):
-    """By table, the rows of finished layer passes, as `sql` prints them."""
-    rows = collections.defaultdict(set)
-    for table in FIGURES:
-        _, out = run(program, "sql", path, f"SELECT t.* FROM {table} t JOIN run r USING (run_id) WHERE r.finished", "--csv")
-        rows[table] = set(out.splitlines())
-    return rows
+def figures(path):
+    """Of finished layer passes, as `sql` prints them."""
+    return {(table, row) for table in ("run", "rank_usage", "traffic", "repeat", "rank_repeat") for row in
+            run("sql", path, f"SELECT t.* FROM {table} t JOIN run r USING (run_id) WHERE r.finished", "--csv")[1].splitlines()}
 
 
-def flipped(program, data, bit, path, sound, sound_figures):
-    """What is wrong of a file with this bit flipped, and how each command ended."""
+def flipped(data, bit, path, sound, sound_figures):
+    """What is wrong of a file with this bit flipped, whether compare refused it, and whether recover made a file."""
     changed = bytearray(data)
     changed[bit // 8] ^= 1 << bit % 8
     with open(path, "wb") as file:
         file.write(changed)
-    faults, ends = [], []
-    for command, (code, out) in answers(program, path).items():
-        same = (code, out) == sound[command]
-        ends.append((command, "same" if same else "refused" if code else "warned"))
-        if not same and code == 0 and not (command == "doctor" and b"! pages" in out):
-            faults.append(f"{command} prints something else when bit {bit} is flipped")
-    if sound_figures is not None:
-        saved = path + "-saved.db"
-        code, _ = run(program, "recover", path, "-o", saved)
-        ends.append(("recover", "refused" if code else "made"))
-        if code == 0:
-            kept = figures(program, saved)
-            faults += [f"recover makes rows of {table} up when bit {bit} is flipped" for table in FIGURES
-                       if not kept[table] <= sound_figures[table]]
-            if run(program, "doctor", saved)[0] != 0:
-                faults.append(f"recover makes a damaged file when bit {bit} is flipped")
-            os.remove(saved)
-    os.remove(path)
-    return faults, ends
+    ends = list(answers(path))
+    faults = [f"{command[0]} prints something else when bit {bit} is flipped" for command, end, was in zip(COMMANDS, ends, sound)
+              if end != was and end[0] == 0 and not (command[0] == "doctor" and b"! pages" in end[1])]
+    saved = path + "-saved.db"
+    if sound_figures and run("recover", path, "-o", saved)[0] == 0:
+        if not figures(saved) <= sound_figures or run("doctor", saved)[0] != 0:
+            faults.append(f"recover makes figures up when bit {bit} is flipped")
+    return faults, ends[0][0] != 0, os.path.exists(saved)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--flips", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    rng, faults, counts = random.Random(options.seed), [], collections.Counter()
+def main(flips, *files):
+    rng, jobs = random.Random(1), []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = []
-        for index, path in enumerate(options.files):
+        for index, path in enumerate(files):
             with open(path, "rb") as file:
                 data = file.read()
-            sound = answers(options.program, path)
-            assert all(code == 0 for code, _ in sound.values()), sound
-            sound_figures = figures(options.program, path)
-            jobs += [pool.submit(flipped, options.program, data, rng.randrange(8 * len(data)), os.path.join(folder, f"{index}-{i}.db"), sound,
-                                 sound_figures if i % 8 == 0 else None) for i in range(options.flips // len(options.files))]
-        for job in jobs:
-            wrong, ends = job.result()
-            faults += wrong
-            counts.update(ends)
-    print(f"{len(jobs)} flipped bits")
-    for (command, end), count in sorted(counts.items()):
-        print(f"{command:8} {end:8} {count}")
-    print("\n".join(faults[:20]))
-    sys.exit(1 if faults or not counts["compare", "refused"] or not counts["recover", "made"] else 0)
+            sound = list(answers(path))
+            assert all(code == 0 for code, _ in sound), sound
+            sound_figures = figures(path)
+            jobs += [pool.submit(flipped, data, rng.randrange(8 * len(data)), os.path.join(folder, f"{index}-{i}.db"), sound,
+                                 sound_figures if i % 8 == 0 else None) for i in range(int(flips) // len(files))]
+        ends = [job.result() for job in jobs]
+    faults = [fault for of, _, _ in ends for fault in of]
+    print(f"{len(jobs)} flipped bits\n" + "\n".join(faults[:20]))
+    sys.exit(1 if faults or not any(refused for _, refused, _ in ends) or not any(made for *_, made in ends) else 0)
 
 
-if __name__ == "__main__":
-    main()
+main(*sys.argv[2:])

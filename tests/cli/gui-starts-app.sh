@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # `spscope gui` becomes the program spscope-gui: that beside it, else the one on the $PATH, with the arguments as they are.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # app FOLDER: a program that prints its folder and its arguments, one a line, and ends with 7.
 app() {

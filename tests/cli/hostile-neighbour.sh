@@ -3,8 +3,7 @@
 # follows them, takes them for its own, or changes them.
 # labels: hostile
 # shellcheck disable=SC2016  # of the shell inside
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 [ "$(id -u)" -eq 0 ] || skip "only root can act as two users"
 command -v setpriv >/dev/null || skip "setpriv (util-linux) is not there"
 

@@ -53,24 +53,32 @@ def edit(path):
 
 
 class Page(html.parser.HTMLParser):
-    """What is not text on a page."""
+    """What is not text on a page, whose tags are closed in order, whose ids are unique, and whose links lead somewhere."""
 
     def __init__(self, path):
         super().__init__()
-        self.kinds, self.values, self.scripts, self.texts, self.open = set(), [], [], [], ""
+        self.kinds, self.values, self.scripts, self.texts, self.open = set(), [], [], [], []
         self.feed(pathlib.Path(path).read_text(encoding="utf-8"))
         self.close()
+        assert not self.open, f"not closed: {self.open}"
+        ids = [value for _, name, value in self.values if name == "id"]
+        links = {value[1:] for tag, name, value in self.values if name == "href" and value.startswith("#")}
+        assert len(ids) == len(set(ids)) and links <= set(ids), (ids, links)
 
     def handle_starttag(self, tag, attributes):
-        self.open = tag
+        self.handle_startendtag(tag, attributes)
+        if tag not in ("meta", "link", "br", "hr", "img", "input"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
         self.kinds |= {(tag, "")} | {(tag, name) for name, _ in attributes}
         self.values += [(tag, name, value or "") for name, value in attributes]
 
     def handle_data(self, data):
-        (self.scripts if self.open == "script" else self.texts).append(data)
+        (self.scripts if self.open[-1:] == ["script"] else self.texts).append(data)
 
     def handle_endtag(self, tag):
-        self.open = ""
+        assert self.open.pop() == tag, (tag, self.getpos())
 
     def handle_comment(self, data):
         self.kinds.add(("comment", data))

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A run whose ranks are threads runs as such where a process manager has left its variables: alone in a step of srun or
 # under mpirun, and wherever the user says so.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 unset "${!OMPI_@}" "${!PMI@}" "${!SLURM_@}"
 job=("${small[@]}" -s ring --set cluster.ranks=2 --json)
 
@@ -14,9 +13,7 @@ expect_threads() {
     shift
   done
   shift
-  code=0
-  env "${set[@]}" "$SPSCOPE" run "${job[@]}" "$@" >"$out" 2>"$err" || code=$?
-  [ "$code" -eq 0 ] || fail "exit code $code: ${set[*]} spscope run $*"
+  expect_code 0 env "${set[@]}" "$SPSCOPE" run "${job[@]}" "$@"
   expect_json 's["ring"]["backend"] == "threads" and s["ring"]["verify"] == "passed"'
 }
 expect_threads PMIX_RANK=0 SLURM_STEP_NUM_TASKS=1 SLURM_NTASKS=8 --
@@ -26,12 +23,14 @@ expect_threads OMPI_COMM_WORLD_SIZE=1 PMIX_RANK=0 --
 expect_threads SLURM_NTASKS=8 --
 
 # Names of executors that are not there, with those that are.
-expect_exit 2 run "${job[@]}" --set run.backend=processes
-expect_err 'SPS-005' 'run.backend' '"processes"' 'threads, mpi'
-expect_exit 2 run "${job[@]}" --set run.device=abacus
-expect_err 'SPS-005' 'run.device' '"abacus"' 'cpu'
-expect_exit 2 run "${job[@]}" --set run.comm=pigeon
-expect_err 'SPS-005' 'run.comm' '"pigeon"' 'auto, memory'
+while read -r key value known; do
+  expect_exit 2 run "${job[@]}" --set "run.$key=$value"
+  expect_err 'SPS-005' "run.$key" "\"$value\"" "$known"
+done <<'END'
+backend processes threads, mpi
+device abacus cpu
+comm pigeon auto, memory
+END
 expect_threads PMIX_RANK=0 SLURM_NTASKS=1 -- --set run.comm=memory
 expect_exit 2 run "${job[@]}" --launcher mpi --set run.comm=memory
 expect_err 'SPS-125' 'run.comm' 'no communicator "memory"' 'use one of auto'

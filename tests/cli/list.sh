@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every list has rows with what they say of each.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+# Every list has rows with what they say of each; help of the program and of every command has its flags; doctor says what
+# machine and build can do.
+. "$(dirname -- "$0")/common.inc"
 
 part everything
 # Every list prints rows, and as JSON says name and summary of each; parameters have type, default, unit and help.
@@ -39,3 +39,33 @@ expect_exit 0 list clusters
 expect_out 'one node only'
 expect_exit 0 list keys --json
 expect_json 'any(r["name"] == "strategy.usp.ulysses" for r in d["keys"])'
+
+part everywhere
+# --help of the program names every command, and of every command prints its flags and its help text; --version prints.
+expect_exit 0 --version
+grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' "$out" || fail "no version"
+expect_exit 0 list commands --json
+commands=$(python3 -B -c 'import json, sys; print(*(r["name"] for r in json.load(open(sys.argv[1]))["commands"]))' "$out")
+expect_exit 0 --help
+for command in $commands; do
+  [ -s "$SOURCE_DIR/backend/cli/help/$command.md" ] || fail "$command has no help text"
+  expect_exit 0 --help
+  expect_out "$command"
+  expect_exit 0 "$command" --help
+  expect_out 'Usage: ' '--json' '--max-memory SIZE ' "$(head -n 1 "$SOURCE_DIR/backend/cli/help/$command.md" | cut -d ' ' -f 1-8)"
+  expect_width 120
+done
+
+part flags
+# A help text names no flag that its command, or the command of an example, does not have.
+python3 -B "$scripts/check_help.py" "$SPSCOPE" "$SOURCE_DIR/backend/cli/help" || fail "help texts name flags that are not there"
+
+part doctor
+# doctor says what machine and build can do, and as JSON the same in a form that programs read.
+expect_exit 0 doctor
+expect_out 'cores' 'vector target' 'fp32 peak' '.safetensors files' "$TMPDIR"
+expect_exit 0 doctor --json
+expect_json 'all({"name", "value", "ok"} == set(f) for f in d["findings"])' \
+  'any(f["name"] == "cores" and int(f["value"]) > 0 for f in d["findings"])'
+TMPDIR=/missing expect_exit 0 doctor --json
+expect_json 'all(f["ok"] == (f["name"] != "scratch files") for f in d["findings"])'

@@ -5,15 +5,10 @@ small-*.npz: 2 heads of 3 x 6 blocks; small.npy is their mask.
 """
 import struct
 import sys
-import zipfile
 from itertools import accumulate
 from pathlib import Path
 
-
-def npy(descr, shape, data):
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+from bad_arrays import npy, write_npz
 
 
 def ints(values):
@@ -21,9 +16,7 @@ def ints(values):
 
 
 def save(path, **arrays):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, (shape, data) in arrays.items():
-            archive.writestr(f"{name}.npy", npy("<i4", shape, data))
+    write_npz(path, {f"{name}.npy": npy("'<i4'", shape, data) for name, (shape, data) in arrays.items()})
 
 
 def of_wan(path):
@@ -56,7 +49,7 @@ def main(folder):
     of_rows(folder / "both.npz", [[[1, 2], [0, 2], [1]]], 6)
     of_rows(folder / "neither.npz", [[[3, 3], [0, 2], [1]]], 6)
     bits = bytes(int(key in keys) for head in rows for keys in head for key in range(6))
-    (folder / "small.npy").write_bytes(npy("|u1", (2, 3, 6), bits))
+    (folder / "small.npy").write_bytes(npy("'|u1'", (2, 3, 6), bits))
 
 
 main(Path(sys.argv[1]))

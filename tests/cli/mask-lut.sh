@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Look-up tables of key blocks become the masks that they are, whichever way they are coded; where that is not certain, the
 # message names the flag. The commands of docs/masks.md run as they are printed there.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 python3 -B "$scripts/lut_file.py" .
 blocks=(--tokens 48 --block 8)

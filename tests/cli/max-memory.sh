@@ -1,27 +1,24 @@
 #!/usr/bin/env bash
 # A file that unfolds to more than --max-memory is refused: exit 2, the file, what it needs and the limit are named, and a
 # limit to try. With room it is read. Nothing is left of an output that could not be written for it, and recover, which
-# tolerates damage, does not take want of memory for damage.
+# tolerates damage, does not take want of memory for damage. So are runs that a machine cannot hold.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
+part files
 python3 -B "$scripts/large_arrays.py"
 for file in mask.npy mask.npz mask.safetensors; do
-  expect_exit 2 mask info "$file" --max-memory 3MiB
-  expect_err 'SPS-044' "$file" '4 MiB' '3 MiB' 'max-memory'
+  expect_refused 'SPS-044' "$file" '4 MiB' '3 MiB' 'max-memory' -- mask info "$file" --max-memory 3MiB
   expect_exit 0 mask info "$file" --max-memory 64MiB
 done
 
 # What run and plan read by a config: masks and activations.
 printf '[mask]\nfile = "mask.npz"\n' >mask.toml
 for command in run plan; do # by a config
-  expect_exit 2 "$command" mask.toml --max-memory 3MiB
-  expect_err 'SPS-044' 'mask.npz' '4 MiB' '3 MiB'
+  expect_refused 'SPS-044' 'mask.npz' '4 MiB' '3 MiB' -- "$command" mask.toml --max-memory 3MiB
 done
 printf '[model]\nactivations = "big.npz"\n' >activations.toml
-expect_exit 2 run activations.toml --max-memory 1MiB "${small[@]}"
-expect_err 'SPS-044' 'big.npz' '2 MiB' '1 MiB'
+expect_refused 'SPS-044' 'big.npz' '2 MiB' '1 MiB' -- run activations.toml --max-memory 1MiB "${small[@]}"
 
 # Databases: what SQLite itself may take, and what this program makes of a file. Neither may end in another way.
 expect_exit 0 run -s ring "${small[@]}" -o run.db
@@ -49,7 +46,7 @@ done
 
 # doctor makes masks again from their recipes; one that needs 92 MB is not a wrong one.
 expect_exit 0 run -s ring "${small[@]}" --set run.mode=simulate --set mask.pattern=dense -o recipe.db
-python3 -B "$scripts/edit_store.py" recipe.db "UPDATE mask SET tokens = 1000000, recipe =
+edit recipe.db "UPDATE mask SET tokens = 1000000, recipe =
   replace(replace(recipe, 'grid = [3, 6, 7]', 'grid = [100, 100, 100]'), 'block = 16', 'block = 64')"
 if [ "${#commands[@]}" -gt 0 ]; then
   expect_refused 'SPS-150' '"recipe.db"' '64 MiB' -- doctor recipe.db --max-memory 64MiB
@@ -62,3 +59,36 @@ for value in 0 12 -5 lots 5XB; do
   expect_exit 2 compare run.db --max-memory "$value"
   expect_err 'max-memory'
 done
+
+part too-large
+# What a machine cannot hold is refused before anything is made: ranks, their memory, and the events of a run.
+expect_nothing() {
+  expect_no_files
+  expect_no_scratch
+}
+
+for mode in execute project simulate; do
+  expect_refused 'cluster.ranks' '1000000' '[0, 65536]' -- run --set cluster.ranks=1000000 --set run.mode=$mode -o kept.db
+  expect_nothing
+done
+
+# 4,000 threads with a ring of events each. AddressSanitizer itself reserves more than any limit.
+if ! grep -q __asan_init "$SPSCOPE"; then
+  code=0
+  (
+    ulimit -d 3000000
+    exec "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=4000 -o kept.db
+  ) >"$out" 2>"$err" || code=$?
+  [ "$code" -eq 2 ] || fail "exit code $code for too many ranks"
+  expect_err 'SPS-127' '4000 ranks need at least 5242880000 bytes of memory' '3072000000' 'ulimit -d' 'run.mode'
+  expect_nothing
+fi
+
+# More than a petabyte of events. Without -o they go to the scratch folder all the same.
+for keep in '' '-o kept.db'; do
+  # shellcheck disable=SC2086 # a flag and its value, or nothing
+  expect_refused "$TMPDIR/spscope-" ' events needs at least ' ' bytes in ' ' are free' -- run -s ring "${small[@]}" --progress none \
+    --set run.mode=execute --set run.repeats=100000 --set run.denoise_steps=10000 --set model.layers=10000 --set run.layers=10000 --set run.verify=off $keep
+  expect_nothing
+done
+expect_err 'SPS-158' "$PWD/kept.db"

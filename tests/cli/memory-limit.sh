@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A strategy that needs more memory than a rank of the cluster has cannot run on it: refused by run and plan with its parts
 # and what would fit, kept with the run, and stated for those that fit.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # 4.7 M tokens of a 3B model: whole layers of two ranks need more than 80 GB.
 long=(--set model.preset=dsp-3b --set "model.grid=[512,96,96]" --set run.scope=layer --set mask.pattern=dense

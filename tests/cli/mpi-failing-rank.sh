@@ -3,36 +3,29 @@
 # rank, and not one that waits for it.
 # labels: mpi wide
 # cost: 60
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
-# nodes NUMBER...: 0 is one node for all ranks. The default set has the first number.
-nodes() { if [ -n "${WIDE:-}" ]; then echo "$@"; else echo "$1"; fi; }
-for ranks_per_node in $(nodes 1 0 2); do
-  start_ranks 4 "$CONFORMANCE" --fail --ranks-per-node "$ranks_per_node"
-  [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a process reports something else"
-  [ "$(grep -c 'rank 1 failed in exchange op .*: link down$' "$out")" -eq 4 ] || fail "not all processes report it"
-done
-for ranks_per_node in $(nodes 0 1 2); do
-  start_ranks 4 "$CONFORMANCE" --hang --ranks-per-node "$ranks_per_node"
-  [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a process reports something else of a hang"
-  [ "$(grep -c 'rank 1 made no progress for .* in exchange op ' "$out")" -eq 4 ] || fail "not all processes report the hang"
-done
+# reported TEXT FLAG... -- RANKS_PER_NODE...: by all processes; 0 is one node for all ranks. The default set has the first number.
+reported() {
+  local text=$1 flags=()
+  shift
+  while [ "$1" != -- ]; do flags+=("$1") && shift; done
+  shift
+  [ -n "${WIDE:-}" ] || set -- "$1"
+  for ranks_per_node; do
+    expect_ranks 0 4 "$CONFORMANCE" "${flags[@]}" --ranks-per-node "$ranks_per_node"
+    [ "$(grep -c "$text" "$out")" -eq 4 ] || fail "nodes of $ranks_per_node: not all processes report: $text"
+  done
+}
+reported 'rank 1 failed in exchange op .*: link down$' --fail -- 1 0 2
+reported 'rank 1 made no progress for .* in exchange op ' --hang -- 0 1 2
 expect_no_ranks
 [ -n "${WIDE:-}" ] || exit 0
-# One that computes for longer than the others wait is no fault, on its node and on others.
-for ranks_per_node in 0 1; do
-  start_ranks 4 "$CONFORMANCE" --compute --ranks-per-node "$ranks_per_node"
-  [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a rank that computes is stopped"
-  [ "$(grep -c 'nothing was thrown$' "$out")" -eq 4 ] || fail "nodes of $ranks_per_node: a rank that computes is a fault"
-done
+# One that computes for longer than the others wait is no fault.
+reported 'nothing was thrown$' --compute -- 0 1
 # Ranks in containers on one host share memory, but may have scratch folders of their own.
-for ranks_per_node in 0 2; do
-  start_ranks 4 "$CONFORMANCE" --hang --private-page --ranks-per-node "$ranks_per_node"
-  [ "$code" -eq 0 ] || fail "nodes of $ranks_per_node: a process reports something else of a hang without pages of others"
-  [ "$(grep -c 'rank 1 made no progress for .* in exchange op ' "$out")" -eq 4 ] || fail "not all processes report the hang"
-done
+reported 'rank 1 made no progress for .* in exchange op ' --hang --private-page -- 0 2
 # On its node the others see that its process is stopped, on others they do not hear of it. When ranks abort, the mpirun of
 # PMIx 4.2 sometimes waits for a lock of its own at its end, or crashes (139), with no rank left.
 for fault in '--stop 0' '--stop-last 1'; do

@@ -1,52 +1,50 @@
 #!/usr/bin/env bash
-# A rank that is killed, or (wide) mpirun is, or the launcher, or a run that is stopped: the cause is named, and no process, no
-# shared memory and no session folder is left.
+# A rank that is killed, or (wide) mpirun is, or the launcher, or all at once, or a run that is stopped: the cause is named, and no
+# process, no shared memory and no session folder is left; what was killed at once leaves shared memory to a later run, which
+# removes nothing of a run that goes on, of another user, or of another kind.
 # labels: mpi wide
 # cost: 20
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 need_mpi
 
-begin() {
-  : >"$err"
-  code=0
-  "$SPSCOPE" run -s ring --set cluster.ranks=3 --set run.mode=execute --set run.denoise_steps=5000 --set run.verify=off --headless --launcher mpi \
-    -o kept.db >"$out" 2>"$err" &
-  pid=$!
+# start OUT ARGUMENT...: many passes; `ranks` are its processes, `mpirun` their parent.
+start() {
+  begin run -s ring --set run.mode=execute --set run.verify=off --headless --launcher mpi -o "$1" "${@:2}"
+  wait_for pgrep -f -- "run .*--collection $temporary/here/$1.collecting" >/dev/null
+}
+passes=(--set cluster.ranks=3 --set run.denoise_steps=5000)
+start_passes() {
+  start "$1" "${passes[@]}"
   wait_for_done 20 "$err"
-  ranks=$(pgrep -f -- "$temporary/here/kept.db.collecting" | tr '\n' ' ')
+  mapfile -t ranks < <(pgrep -f -- "run .*--collection $temporary/here/$1.collecting")
+  mpirun=$(pgrep -P "$pid")
 }
 
 # A rank that is killed inside a long op: the op is named.
-"$SPSCOPE" run -s ring --set model.grid=12,30,52 --set model.heads=12 --set model.head_dim=64 --set cluster.ranks=2 \
-  --set run.mode=execute --set run.repeats=100 --set run.verify=off --launcher mpi --headless -o kept.db >"$out" 2>"$err" &
-pid=$! code=0
+start kept.db --set model.grid=12,30,52 --set model.heads=12 --set model.head_dim=64 --set cluster.ranks=2 --set run.repeats=100
 in_pass() { "$SPSCOPE" watch kept.db --json --once 2>/dev/null | grep -q computing; }
 wait_for in_pass
 kill -KILL "$(pgrep -f -- "run .*--collection $temporary/here/kept.db.collecting" | tail -n 1)"
-wait "$pid" || code=$?
-[ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"
+expect_end 1 "after a rank was killed"
 expect_err 'SPS-120' 'rank ' ' op ' 'signal 9'
 expect_exit 0 doctor kept.db
 expect_no_ranks
 rm kept.db
 
-begin
-victim=$(pgrep -f -- "run .*--collection $temporary/here/kept.db.collecting" | tail -n 1)
+start_passes kept.db
+victim=${ranks[-1]}
 "$SPSCOPE" watch kept.db --json --every 0.1 >looks &
-watcher=$! watched=0
+watcher=$!
 wait_for test -s looks
-mpirun=$(pgrep -P "$pid")
 kill -STOP "$mpirun"  # so that it does not end the others before anybody has looked
 kill -KILL "$victim"
 wait_for grep -q '"failure":"rank' looks
 kill -CONT "$mpirun"
-wait "$pid" || code=$?
-[ "$code" -eq 1 ] || fail "exit code $code after a rank was killed"
+expect_end 1 "after a rank was killed"
 expect_err 'SPS-120' 'rank '
 # watch ends as the run does, and names the rank that was killed before those that mpirun ended.
-wait "$watcher" || watched=$?
-[ "$watched" -eq 1 ] || fail "exit code $watched of watch after a rank was killed"
+pid=$watcher
+expect_end 1 "of watch after a rank was killed"
 python3 -B - "$victim" looks <<'PYTHON' || fail "watch does not tell what happened: $(tail -n 1 looks)"
 import json, sys
 looks = [json.loads(line) for line in open(sys.argv[2])]
@@ -65,12 +63,10 @@ rm kept.db
 [ -n "${WIDE:-}" ] || exit 0
 
 # mpirun is killed, and one of its ranks is stopped, so that it cannot notice.
-begin
-mpirun=$(pgrep -P "$pid")
+start_passes kept.db
 kill -STOP "$(pgrep -P "$mpirun" | head -n 1)"
 kill -KILL "$mpirun"
-wait "$pid" || code=$?
-[ "$code" -eq 1 ] || fail "exit code $code after mpirun was killed"
+expect_end 1 "after mpirun was killed"
 expect_err 'SPS-120' 'mpirun was ended by signal 9 (Killed)' 'kept.db'
 expect_exit 0 doctor kept.db
 expect_exit 0 sql kept.db "SELECT message FROM incident ORDER BY ordinal LIMIT 1" --csv
@@ -80,22 +76,49 @@ expect_no_scratch
 expect_no_ranks
 rm kept.db
 
-begin
+start_passes kept.db
 kill -TERM "$pid"
-wait "$pid" || code=$?
-[ "$code" -eq 1 ] || fail "exit code $code after the run was stopped"
+expect_end 1 "after the run was stopped"
 expect_exit 0 sql kept.db --csv 'SELECT message FROM incident'
 expect_out 'the run was stopped'
-! grep SIGUSR1 "$out" || fail "the signal that only the ranks were sent is named"
+expect_not_out SIGUSR1  # that only the ranks were sent
 expect_exit 0 doctor kept.db
 expect_files kept.db
 expect_no_ranks
 rm kept.db
 
-begin
+start_passes kept.db
 kill -KILL "$pid"
-wait "$pid" || code=$?
+expect_end 137 "after the launcher was killed"
 no_ranks() { ! pgrep -f -- "$temporary/here/kept.db.collecting" >/dev/null; }
 wait_for no_ranks
-[ -n "$ranks" ] || fail "no ranks were found"
 expect_no_ranks
+rm -r kept.db.collecting "$TMPDIR"/spscope-*
+
+# All at once.
+find /dev/shm -mindepth 1 | sort >"$temporary/shared"
+segments() { find /dev/shm -mindepth 1 | sort | comm -13 "$temporary/shared" -; }
+: >"$temporary/mine"  # folders in /dev/shm that this script makes
+trap 'xargs -r rm -rf -- <"$temporary/mine"; rm -rf -- "$temporary"' EXIT
+start_passes kept.db
+kill -KILL "$pid" "$mpirun" "${ranks[@]}"
+wait "$pid" || true
+segments | grep -q '/dev/shm/spscope_segments-[^/]*/' || fail "nothing was left, so nothing can be removed: $(ls -R /dev/shm)"
+
+# Of another user, and of a collection in /dev/shm.
+for name in spscope_segments-theirs spscope-run-000000; do
+  mkdir "/dev/shm/$name$$" && echo "/dev/shm/$name$$" >>"$temporary/mine"
+  touch "/dev/shm/$name$$/vader_segment"
+done
+if [ "$(id -u)" -eq 0 ]; then chown -R 65534 "/dev/shm/spscope_segments-theirs$$"; else rm -r "/dev/shm/spscope_segments-theirs$$"; fi
+left=$(find /dev/shm -path "*$$*" | sort)
+
+start_passes other.db
+[ "$(segments | grep -c '/vader_segment')" -eq "$((3 + $(grep -c /vader_segment <<<"$left")))" ] ||
+  fail "not the segments of three ranks: $(segments)"
+going_on=$(segments)
+expect_exit 0 run -s ring "${small[@]}" --set cluster.ranks=2 --launcher mpi
+[ "$(segments)" = "$going_on" ] || fail "a run changed what another one uses: $(segments)"
+kill -TERM "$pid"
+expect_end 1 "after the run was stopped"
+[ "$(segments)" = "$left" ] || fail "left in /dev/shm: $(segments)"

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # A file of a program that was observed opens wherever files of strategies do: it is told what it is, or why there is
 # nothing to compare, and what to do.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # As spscope attach leaves one: events and a repeat, and neither plan nor mask nor figures of ranks.
 expect_exit 0 run "${small[@]}" -s single --set cluster.ranks=1 -o seen.db
-"$python" "$scripts/edit_store.py" seen.db "UPDATE strategy SET mode = 3, id = 'observed', name = 'observed'" \
+edit seen.db "UPDATE strategy SET mode = 3, id = 'observed', name = 'observed'" \
   "UPDATE workload SET config_toml = 'python3 train.py', scope = 'observed', tokens = 0, heads = 0" \
   "UPDATE run SET plan_id = NULL, density = 0.0, tiles = 0.0, figures_crc32c = NULL" "DELETE FROM plan" \
   "DELETE FROM plan_op" "DELETE FROM rank_usage" "DELETE FROM traffic" "DELETE FROM mask_place" \
@@ -23,9 +22,8 @@ expect_err 'observed, python3 train.py: it has no strategies to compare' 'spscop
 expect_exit 2 explain seen.db
 expect_err 'it has no strategies to explain'
 expect_exit 0 doctor seen.db
-expect_exit 0 sql seen.db "SELECT label, makespan_ns > 0 AS took, compute FROM strategy_summary" --csv
-expect_out 'measured'
-expect_exit 0 sql seen.db "SELECT sum(count) > 0 AS seen FROM event_stats" --csv
+expect_sql seen.db 1,measured "SELECT makespan_ns > 0, compute FROM strategy_summary"
+expect_sql seen.db 1 "SELECT sum(count) > 0 FROM event_stats"
 expect_exit 0 export seen.db --format chrome -o seen.json
 expect_exit 0 export seen.db --format plain-sqlite -o plain.db
 

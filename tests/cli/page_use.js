@@ -1,4 +1,5 @@
-// Uses a report as people do, for report-page-script.sh: frame `scripts` runs its script, frame `none` may not.
+// Uses a report as people do, for demo.sh: frame `scripts` runs its script, frame `none` may not. `compared` is what
+// `compare --json` says.
 addEventListener("load", async () => {
   const lines = [];
   const check = (holds, what) => { if (!holds) lines.push("fault: " + what); };
@@ -19,6 +20,20 @@ addEventListener("load", async () => {
   check(String(times()) === String([...up].reverse()), "a second click does not sort down: " + times());
   check([...table.tBodies[0].rows].at(-1).matches(".aside"), "the bound is not below");
 
+  // What compare gives by rank is a mean here, in whole nanoseconds and bytes.
+  const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+  const figures = { "makespan": (s) => s.makespan_ns, "vs ulysses": (s) => s.speedup, "compute": (s) => mean(s.compute_ns),
+    "late peer": (s) => mean(s.wait_late_peer_ns), "wire": (s) => mean(s.wire_ns), "other": (s) => mean(s.other_ns),
+    "imbalance": (s) => s.imbalance_ratio, "barrier": (s) => s.barrier_imbalance_ratio, "sent/rank": (s) => mean(s.bytes_sent),
+    "end to end": (s) => s.end_to_end_ns };
+  for (const strategy of compared.strategies) {
+    const row = [...table.tBodies[0].rows].find((row) => row.cells[0].firstChild.textContent === strategy.label);
+    for (const [name, of] of Object.entries(figures)) {
+      const shown = +[...row.cells].find((cell) => cell.dataset.column === name).dataset.v, wanted = of(strategy);
+      check(Math.abs(shown - wanted) <= (wanted > 1000 ? 1 : 1e-9), name + " of " + strategy.label + " is " + shown + ", not " + wanted);
+    }
+  }
+
   const late = every(page, "a.named[data-s=ulysses][data-r='5']")[0];
   check(late !== undefined, "no sentence names rank 5 of ulysses");
   late.dispatchEvent(new view.Event("pointerover", { bubbles: true }));
@@ -33,6 +48,20 @@ addEventListener("load", async () => {
   check(Math.abs(lane.getBoundingClientRect().width - 2 * width) < 2, "+ does not zoom the timeline");
   timeline.dispatchEvent(new view.KeyboardEvent("keydown", { key: "0", bubbles: true }));
   check(Math.abs(lane.getBoundingClientRect().width - width) < 2, "0 does not show all again");
+
+  // Rules of paper and of a dark window hold here, too, when their conditions are taken away.
+  const lightness = (color) => mean(color.match(/\d+/g).slice(0, 3).map(Number)) / 255;
+  const dark = () => lightness(view.getComputedStyle(page.body).color) > 0.7 && lightness(view.getComputedStyle(page.body).backgroundColor) < 0.3;
+  const within = (condition, test) => {
+    const rules = [...page.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.media?.mediaText.includes(condition));
+    const before = rules.map((rule) => rule.media.mediaText);
+    rules.forEach((rule) => { rule.media.mediaText = "all"; });
+    test();
+    rules.forEach((rule, i) => { rule.media.mediaText = before[i]; });
+  };
+  check(!dark(), "the page is dark");
+  within("dark", () => check(dark(), "there is no dark page"));
+  within("print", () => check(!every(page, "nav, .tools, button").some(shown), "controls are printed"));
 
   const steps = every(page, "figure.masks .step"), slider = page.querySelector("figure.masks input[type=range]");
   check(steps.length === 3 && steps.filter(shown).length === 1, "not one of three denoise steps is shown");

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A finished file that was copied alone into a read-only folder answers every command that reads as the original does, and
 # the folder is afterwards what it was before: readers never write.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # Permissions do not bind root, a read-only mount does: it is made in a mount namespace of its own, where one may be had.
 if [ -z "${SEAL:-}" ]; then

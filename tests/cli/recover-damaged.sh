@@ -1,26 +1,20 @@
 #!/usr/bin/env bash
-# recover makes a sound file of a damaged one: the rows that SQLite can read are kept, what is missing is counted and named
-# by doctor, report and compare, and no figure of a part is shown as if it were whole. The input stays as it is.
+# recover makes a sound file of a damaged one, also of one that was cut short or has pages of zeros: the rows that SQLite can
+# read are kept, what is missing is counted and named by doctor, report and compare, no event is made up, and no figure of a
+# part is shown as if it were whole. Or the file is refused with the reason. The input stays as it is.
 # labels: hostile
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
+part rows
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 -o kept.db
 expect_exit 0 doctor kept.db
 expect_out '0 sent and not stored'
-cp kept.db damaged.db
-python3 -B "$scripts/edit_store.py" damaged.db \
-  'UPDATE chunk SET data = zeroblob(length(data)) WHERE chunk_id = (SELECT min(chunk_id) FROM chunk)'
+edited kept.db 'UPDATE chunk SET data = zeroblob(length(data)) WHERE chunk_id = (SELECT min(chunk_id) FROM chunk)'
 sha256sum damaged.db >before
-spscope doctor damaged.db
-[ "$code" -eq 2 ] || fail "a chunk of zeros is readable"
-expect_err 'SPS-156'
-
 expect_exit 0 recover damaged.db -o saved.db --json
 expect_json 'd["unreadable"] > 0' 'd["events"] > 0' 'd["lost"] == 0' 'len(d["notes"]) > 0' 'd["files_read"] == 1'
 sha256sum --check --quiet before || fail "the damaged file was changed"
-expect_exit 0 sql saved.db 'SELECT sum(sent) - sum(stored + dropped + unreadable + lost) AS off FROM ledger' --csv
-expect_out '0'
+expect_sql saved.db 0 'SELECT sum(sent) - sum(stored + dropped + unreadable + lost) FROM ledger'
 expect_exit 0 doctor saved.db
 expect_out 'unreadable' 'incident, lost'
 expect_exit 0 compare saved.db
@@ -32,15 +26,9 @@ expect_json 'd["recording"]["unreadable"] > 0' \
 expect_exit 0 report saved.db
 expect_out 'Recording'
 
-# answer SQL: what it says of saved.db, one row a line.
-answer() {
-  expect_exit 0 sql saved.db "$1" --csv
-  tail -n +2 "$out" | tr -d '\r'
-}
 # damaged STATEMENT...: saved.db is what recover makes of kept.db after them.
 damaged() {
-  cp kept.db damaged.db
-  python3 -B "$scripts/edit_store.py" damaged.db 'PRAGMA ignore_check_constraints = 1' "$@"
+  edited kept.db 'PRAGMA ignore_check_constraints = 1' "$@"
   rm -f saved.db
   expect_exit 0 recover damaged.db -o saved.db
   expect_exit 0 doctor saved.db
@@ -48,20 +36,20 @@ damaged() {
 
 # A row of run 2 is invalid, and those of run 1 are gone: neither has all its figures.
 damaged "UPDATE rank_usage SET tiles = 'many' WHERE run_id = 2 AND rank = 0" "DELETE FROM rank_usage WHERE run_id = 1 AND rank = 1"
-[ "$(answer 'SELECT count(*) FROM run WHERE finished')" = 0 ] || fail "a run without usage of a rank counts as finished"
+expect_sql saved.db 0 'SELECT count(*) FROM run WHERE finished'
 damaged "UPDATE rank_usage SET tiles = 'many' WHERE run_id = 2 AND rank = 0"
-[ "$(answer 'SELECT run_id FROM run WHERE finished')" = 1 ] || fail "a run that lost nothing counts as not finished"
+expect_sql saved.db 1 'SELECT run_id FROM run WHERE finished'
 
 # The figures of a run do not need the degrees of its mesh, which are then not known.
 damaged "UPDATE strategy_mesh SET ring = 'x'"
-[ "$(answer 'SELECT count(*) FROM run WHERE finished')" = 2 ] || fail "runs went with their meshes"
+expect_sql saved.db 2 'SELECT count(*) FROM run WHERE finished'
 expect_exit 0 compare saved.db --json
 expect_json 'all(s["resolved"]["ulysses"] is None and s["resolved"]["meshes"][0]["ring"] is None for s in d["strategies"])'
 expect_exit 0 report saved.db
 
 # Nothing says which events are of which repeat.
 damaged "UPDATE rank_repeat SET begin_ns = 'early' WHERE run_id = 1 AND rank = 0"
-[ "$(answer 'SELECT count(*) FROM repeat WHERE has_timeline')" = 0 ] || fail "there are timelines without their times"
+expect_sql saved.db 0 'SELECT count(*) FROM repeat WHERE has_timeline'
 expect_exit 0 compare saved.db
 
 expect_refused 'SPS-153' 'kept.db' -- recover damaged.db -o kept.db
@@ -72,3 +60,91 @@ expect_refused 'SPS-150' '"empty"' -- recover empty -o new.db
 printf 'text' >text.db
 expect_refused 'SPS-151' 'text.db' -- recover text.db -o new.db
 [ ! -e new.db ] || fail "a file was written from nothing"
+
+part cut
+expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 --set run.repeats=300 -o kept.db
+bytes=$(stat -c %s kept.db)
+count=$(((bytes - 32) / 4100))
+pages=$((count * 4096))  # bytes; behind them are the checksums: 32 bytes, and 4 for each page of 4,096 bytes
+events() { expect_exit 0 sql "$1.db" 'SELECT rank, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 3' --csv && sort "$out" >"$1.csv"; }
+events kept
+
+# recovered NAME: of damaged.db. The exit code is left in `code`: 1 is a file without anything that was measured.
+made=0
+recovered() {
+  rm -f saved.db
+  spscope recover damaged.db -o saved.db
+  case $code in
+    0) ;;
+    1) expect_out ' 0 events' && return ;;
+    2) grep -qE '^error SPS-15[016]: .*damaged.db' "$err" || fail "$1: the error does not name the file"
+       [ ! -e saved.db ] || fail "$1: a file was made of nothing"
+       return ;;
+    *) fail "$1: exit code $code" ;;
+  esac
+  made=$((made + 1))
+  expect_exit 0 doctor saved.db
+  expect_sql saved.db 0 'SELECT count(*) FROM ledger WHERE sent != stored + dropped + unreadable + lost'
+  events saved
+  [ -z "$(comm -13 kept.csv saved.csv)" ] || fail "$1: events were made up"
+}
+
+for cut in 100 $((bytes / 2)) $((pages * 9 / 10)) $((pages - 1)); do
+  head -c "$cut" kept.db >damaged.db
+  recovered "cut at $cut"
+  [ "$cut" -gt $((bytes / 2)) ] || continue
+  if [ "$code" -ne 0 ] || [ "$(wc -l <saved.csv)" -le 1 ]; then fail "nothing was kept of $cut of $bytes bytes"; fi
+  expect_exit 0 sql saved.db "SELECT message FROM incident" --csv
+  expect_out "$cut of $pages bytes"
+  expect_sql saved.db "$(($(wc -l <kept.csv) - 1))" 'SELECT sum(sent) FROM ledger'
+done
+
+# Of the checksums a part is there: all pages are.
+head -c $((bytes - 1)) kept.db >damaged.db
+expect_refused 'SPS-156' 'cut short' 'spscope recover' -- compare damaged.db
+recovered "cut checksums"
+cmp -s kept.csv saved.csv || fail "events are missing of a file that lacks checksums only"
+
+# Every fourth page, to be quick.
+for page in $(seq 1 4 $((bytes / 4096 - 1))); do
+  cp kept.db damaged.db
+  dd if=/dev/zero of=damaged.db bs=4096 seek="$page" count=1 conv=notrunc status=none
+  recovered "page $page of zeros"
+done
+[ "$made" -gt 10 ] || fail "only $made files were made"
+
+# A file with a config and nothing that was measured is written with a note and exit code 1.
+edited kept.db 'DELETE FROM run' 'DELETE FROM chunk' 'DELETE FROM track' 'DELETE FROM ledger' 'UPDATE plan SET data = zeroblob(64)'
+rm -f saved.db
+expect_exit 1 recover damaged.db -o saved.db
+expect_err 'note: ' 'saved.db'
+expect_exit 0 doctor saved.db
+
+cp kept.db damaged.db
+dd if=/dev/zero of=damaged.db bs=100 count=1 conv=notrunc status=none
+expect_refused 'SPS-151' 'bytes 0 to 15' -- recover damaged.db -o new.db
+head -c 4096 kept.db >damaged.db
+expect_refused 'SPS-156' "4096 of $pages bytes" -- recover damaged.db -o new.db
+: >damaged.db
+expect_refused 'SPS-150' 'damaged.db' -- recover damaged.db -o new.db
+expect_refused 'SPS-150' 'damaged.db' -- compare damaged.db
+
+# A newer program's file is not read as ours.
+edited kept.db "UPDATE meta SET value = '9' WHERE key = 'min_reader'"
+expect_refused 'SPS-152' 'schema 9' -- recover damaged.db -o new.db
+head -c $((bytes * 9 / 10)) damaged.db >newer.db
+expect_refused 'SPS-152' 'schema 9' -- recover newer.db -o new.db
+[ ! -e new.db ] || fail "a file was written from what cannot be read"
+
+part unreadable
+# A folder that the user may not read is named. Root acts as a user whose rights are looked at.
+if [ "$(id -u)" -eq 0 ]; then
+  drop=-dac_override,-dac_read_search
+  setpriv --bounding-set "$drop" --inh-caps "$drop" true || skip "setpriv cannot drop the rights of root"
+  printf '#!/bin/sh\nexec setpriv --bounding-set %s --inh-caps %s "%s" "$@"\n' "$drop" "$drop" "$SPSCOPE" >../as-user
+  chmod +x ../as-user
+  SPSCOPE=$PWD/../as-user
+fi
+mkdir -m 000 locked
+expect_refused 'SPS-150' 'locked' 'Permission denied' -- recover locked -o never.db
+expect_files locked

@@ -2,13 +2,11 @@
 # A run that is killed is recovered by the path it was given, by its .collecting file and by its folder; while it runs it
 # is not touched. Its shards stay until the user removes them, and recover lists what that is. A comparison of a run that
 # has finished no layer says so.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 # Minutes of work, of which some passes are recorded before it is killed.
-"$SPSCOPE" run --set model.grid=6,20,20 --set model.heads=4 --set model.head_dim=32 --set run.mode=execute --set run.repeats=1000 \
-  --set run.warmup=0 --set cluster.ranks=2 -s ring -o today.db >/dev/null 2>run-err &
-run=$!
+begin run --set model.grid=6,20,20 --set model.heads=4 --set model.head_dim=32 --set run.mode=execute --set run.repeats=1000 \
+  --set run.warmup=0 --set cluster.ranks=2 -s ring -o today.db
 recorded() {
   spscope recover today.db.collecting -o never.db
   local shards=("$TMPDIR"/*/*.rank-*.db)
@@ -18,20 +16,20 @@ print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT c
 ' "${shards[0]}" 2>/dev/null || echo 0)" -gt 3 ]
 }
 wait_for recorded
-expect_refused 'SPS-155' "process $run" -- recover today.db -o never.db
+expect_refused 'SPS-155' "process $pid" -- recover today.db -o never.db
 expect_refused 'SPS-150' "spscope watch \"$PWD/today.db.collecting\"" -- compare today.db
-kill -9 "$run"
-wait "$run" 2>/dev/null || true
+kill -9 "$pid"
+wait "$pid" 2>/dev/null || true
 
 folder=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -type d)
 # Who reads the file that was not made is told what is there, and the whole command that makes the file.
 make="make the file with: spscope recover \"$PWD/today.db.collecting\" -o \"$PWD/today.db\""
 for path in today.db today.db.collecting "$folder" "$folder/today.head.db"; do
   for command in compare report doctor; do
-    expect_refused "process $run on host" "$PWD/today.db.collecting" "$make" -- "$command" "$path"
+    expect_refused "process $pid on host" "$PWD/today.db.collecting" "$make" -- "$command" "$path"
   done
-  expect_refused "process $run on host" "$make" -- sql "$path" 'SELECT 1'
-  expect_refused "process $run on host" "$make" -- export "$path" --format csv -o tables
+  expect_refused "process $pid on host" "$make" -- sql "$path" 'SELECT 1'
+  expect_refused "process $pid on host" "$make" -- export "$path" --format csv -o tables
 done
 expect_exit 1 watch today.db --once
 expect_out "spscope recover \"$PWD/today.db\" -o FILE.db"
@@ -44,7 +42,7 @@ expect_exit 0 recover "$folder" -o by-folder.db
 [ -e "$folder" ] || fail "the shards are gone"
 for file in by-path by-note by-folder; do
   expect_exit 0 doctor $file.db
-  expect_out 'begun and not finished' 'incident, lost' "process $run of host"
+  expect_out 'begun and not finished' 'incident, lost' "process $pid of host"
   expect_exit 0 sql $file.db 'SELECT rank, lane, op_id, begin_ns, end_ns, unfinished FROM event ORDER BY 1, 2, 4, 5' --csv
   cp "$out" $file.csv
 done

@@ -3,8 +3,7 @@
 # over something else.
 # labels: extended
 # cost: 30
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 command -v chromium >/dev/null || skip "chromium is not there"
 
 expect_exit 0 run --set run.mode=simulate --set model.preset=wan2.1-t2v-14b --set cluster.preset=p4de-xN \
@@ -15,7 +14,7 @@ expect_exit 0 run "${small[@]}" --set cluster.ranks=3 --set run.repeats=2 -s rin
 # What collectors saw of a program with a path that has no place to break.
 cp executed.db observed.db
 "$python" -B "$SOURCE_DIR/tests/gui/observed_file.py" observed.db
-"$python" -B "$scripts/edit_store.py" observed.db "UPDATE workload SET config_toml =
+edit observed.db "UPDATE workload SET config_toml =
   'python3 /shared/experiments/sequence_parallelism/wan2.1-t2v-14b/train.py --steps 100'"
 
 # One page with a frame for each report and width, so that the browser starts once. page_faults.js fills `found` there.
@@ -36,11 +35,7 @@ for run in "${runs[@]}"; do
   sed -i '/<\/body>/d; /<\/html>/d; /Content-Security-Policy/d' "$run.html"
   { printf '<script>\n' && cat "$scripts/page_faults.js" && printf '</script>\n</body>\n</html>\n'; } >>"$run.html"
 done
-# --allow-file-access-from-files: a frame may write into the page around it.
-chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files \
-  --user-data-dir="$temporary/browser" --window-size=1680,38000 --dump-dom "file://$PWD/frames.html" >shown.html 2>"$err" ||
-  fail "chromium ended with an error"
-sed -n '/<pre id="found">/,/<\/pre>/p' shown.html >"$out"
+browse --hide-scrollbars --window-size=1680,38000 --dump-dom
 for run in "${runs[@]}"; do
   for width in "${widths[@]}"; do expect_out "bars of $run in a window of $width px"; done
 done

@@ -1,58 +1,72 @@
 #!/usr/bin/env bash
-# --dump writes inputs, mask and outputs as .npy files of the documented names, shapes and types; outside of the program, from
-# these files alone, every output is attention.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+# --dump writes inputs, mask and outputs as .npy files of the documented names, shapes and types. Outside of the program, from
+# these files alone, every output is attention, and y of whole layers follows from x, the weights and the mask; one wrong number
+# in any of them is noticed. (tests/oracle does the same with random configs.)
+. "$(dirname -- "$0")/common.inc"
 
-part dump
-# --dump writes inputs, mask and outputs as .npy files of the documented names, shapes and types.
+# expect_array FILE TYPE SHAPE
+expect_array() { head -c 128 "$1" | grep -qa "'$2'.*($3,* *)" || fail "$1 is not $2 [$3]"; }
+
+part attention
 expect_exit 0 run "${small[@]}" -s ring -s usp:ulysses=1,ring=4 --dump dump
 expect_files dump dump/layer-0 dump/layer-0/{q,k,v,mask,block_starts,o-ring,o-usp}.npy dump/layer-0/layer.json
-for name in q k v o-ring o-usp; do
-  head -c 128 "dump/layer-0/$name.npy" | grep -qa "'<f4'.*(3, *126, *8,* *)" || fail "$name.npy is not float32 [3, 126, 8]"
-done
-head -c 128 dump/layer-0/mask.npy | grep -qa "'|u1'.*(3, *8, *8,* *)" || fail "mask.npy is not uint8 [3, 8, 8]"
+for name in q k v o-ring o-usp; do expect_array dump/layer-0/$name.npy '<f4' '3, *126, *8'; done
+expect_array dump/layer-0/mask.npy '|u1' '3, *8, *8'
 
-part dump-fp32
-# Outside the program, from the dumped files alone: every fp32 output is attention, and one wrong number is noticed.
-expect_exit 0 run "${small[@]}" --set run.dtype=fp32 --set cluster.ranks=3 --set mask.density=0.4 -s single -s ulysses \
-  -s ring -s ring:order=cyclic -s usp --dump dump --json
-expect_json 'd["workload"]["density"] < 0.7'  # or masks would prove nothing
-check_dump dump 1e-11
-[ "$(wc -l <errors)" -eq 5 ] || fail "five outputs were not checked"
-
-printf '\x40' | dd of=dump/layer-0/o-ring.npy bs=1 seek=5003 conv=notrunc status=none
-! dump_is_attention dump 1e-11 || fail "a wrong number was not noticed"
-
-part dump-bf16
-# The same of bf16; and the error that the program reports is the one that the files have.
-expect_exit 0 run "${small[@]}" --set run.dtype=bf16 --set cluster.ranks=3 -s ulysses -s ring -s usp --dump dump --json
-check_dump dump 5e-5
+# The error that the program reports is the one that the files have.
+expect_exit 0 run "${small[@]}" --set run.dtype=bf16 --set cluster.ranks=3 -s ulysses -s ring -s usp --dump bf16 --json
+check_dump bf16 5e-5
 while read -r id error; do
   expect_json "abs(s['$id']['max_error'] - $error) < 1e-3 * $error"
 done <errors
 
-part dump-batch
-# Outside the program: samples of a batch, layers and denoise steps each have their own files, and each is attention.
+# Samples of a batch, layers and denoise steps each have their own files, and each is attention; queries that may attend to
+# nothing have the output 0.
 expect_exit 0 run "${small[@]}" --set model.batch=2 --set run.layers=2 --set run.denoise_steps=2 --set run.dtype=fp32 \
-  --set cluster.ranks=2 -s ulysses -s ring --dump dump
-check_dump dump 1e-11
+  --set mask.density=0.4 --set cluster.ranks=2 -s ulysses -s ring --dump batch
+check_dump batch 1e-11
 [ "$(wc -l <errors)" -eq 8 ] || fail "two outputs of four layers were not checked"
-! cmp -s dump/step-0/layer-0/q.npy dump/step-0/layer-1/q.npy || fail "two layers have the same input"
-
-part dump-empty-rows
-# Queries that may attend to nothing have the output 0, outside the program too.
+! cmp -s batch/step-0/layer-0/q.npy batch/step-0/layer-1/q.npy || fail "two layers have the same input"
+printf '\x40' | dd of=batch/step-0/layer-0/o-ring.npy bs=1 seek=5003 conv=notrunc status=none
+! dump_is_attention batch 1e-11 || fail "a wrong number was not noticed"
 python3 -B "$scripts/bad_arrays.py" .
 expect_exit 0 run --set model.grid=1,8,8 --set model.heads=2 --set model.head_dim=8 --set mask.block=16 \
-  --set mask.file=good-empty-row.npy --set run.repeats=1 --set run.dtype=fp32 --set cluster.ranks=2 -s ulysses -s ring --dump dump
-check_dump dump 1e-11
+  --set mask.file=good-empty-row.npy --set run.repeats=1 --set run.dtype=fp32 --set cluster.ranks=2 -s ulysses -s ring --dump empty
+check_dump empty 1e-11
 
-part dump-temporal
-# Outside the program: both attentions of a spatial-temporal model are what their masks say.
+# Both attentions of a spatial-temporal model are what their masks say.
 expect_exit 0 run "${small[@]}" --set model.preset=st-mini --set model.grid=5,3,4 --set run.dtype=fp32 \
-  --set mask.temporal_pattern=window --set mask.density=0.5 --set mask.block=4 --set cluster.ranks=3 -s ulysses -s ring \
-  --dump dump
-expect_files dump dump/layer-0 dump/layer-0/layer.json \
-  dump/layer-0/{q,k,v,mask,block_starts,o-ulysses,o-ring}{,_temporal}.npy
-check_dump dump 1e-11
+  --set mask.temporal_pattern=window --set mask.density=0.5 --set mask.block=4 --set cluster.ranks=3 -s ulysses -s ring --dump both
+for name in q k v mask block_starts o-ulysses o-ring; do [ -e both/layer-0/${name}_temporal.npy ] || fail "$name is not there"; done
+check_dump both 1e-11
 [ "$(wc -l <errors)" -eq 2 ] || fail "two strategies were not checked"
+
+part layers
+layer_dump_is_right() { "$python" -B "$SOURCE_DIR/tests/oracle/layers.py" "$@" >errors; }
+strategies=(-s single -s ulysses -s ring -s usp -s dbsp -s cyclic -s snake -s allgather_kv -s dsp -s megatron_sp -s megatron_tp)
+# expect_layers OUTPUTS MODEL ARGUMENT...
+expect_layers() {
+  expect_exit 0 run "${small[@]}" --set run.scope=layer --set model.preset="$2" --set model.ffn=40 --set mask.density=0.4 \
+    --set cluster.ranks=3 --set model.text_tokens=5 "${strategies[@]}" --dump "$2" "${@:3}"
+  layer_dump_is_right "$2" || fail "$2: a layer is not what its weights make of x: $(tr '\n' ' ' <errors)"
+  [ "$(wc -l <errors)" -eq "$1" ] || fail "$2: $(wc -l <errors) outputs were checked, not $1"
+}
+# All but dsp; of two layers; all, of two steps.
+expect_layers 10 wan-mini --set run.dtype=fp32 --set model.batch=2
+expect_layers 10 cogvideox-5b
+expect_layers 20 hunyuanvideo --set run.dtype=fp32 --set model.layers=2 --set run.layers=2
+expect_layers 22 open-sora-1.2 --set run.denoise_steps=2
+
+expect_array wan-mini/layer-0/y-ring.npy '<f4' '2, *126, *24'
+grep -q '"block": "double-stream"' hunyuanvideo/layer-0/layer.json || fail "layer 0 is not a double stream"
+grep -q '"block": "single-stream"' hunyuanvideo/layer-1/layer.json || fail "layer 1 is not a single stream"
+cd wan-mini/weights || exit
+expect_files {wq,wkv,wo,w1,w2,cross_wq,cross_wo,cross_attention,text,cross_attention.k,rms.cross.q,rms_rope.{q,k}}.npy \
+  {gate.{self,ffn},modulate.{self,cross,ffn}.{scale,shift}}.npy
+cd ../.. || exit
+for name in layer-0/y-ring layer-0/x weights/wkv weights/rms_rope.k weights/modulate.cross.shift; do
+  cp -r wan-mini spoiled
+  printf '\x40' | dd of="spoiled/$name.npy" bs=1 seek=207 conv=notrunc status=none
+  ! layer_dump_is_right spoiled || fail "a wrong number in $name was not noticed"
+  rm -r spoiled
+done

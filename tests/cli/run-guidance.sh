@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guidance passes at once and replicas: ranks = dp x guidance x ranks of a plan, and latency, bytes and throughput follow.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
+part simulated
 job=(--set run.mode=simulate --set run.layers=1 --set "model.grid=2,8,8" --set mask.block=16 --set cluster.preset=h100x8 -s ring)
 for dp in 1 2 4; do
   for guidance in 1 2; do
@@ -29,3 +29,39 @@ expect_exit 0 report kept.db -o kept.md
 grep -F '1 forward pass, 2 at once' kept.md || fail "the report does not say how passes run"
 expect_refused 'cluster.guidance' '2 passes at once' 'model.cfg = 2' -- run "${job[@]}" --set model.cfg=1 --set cluster.guidance=2
 expect_refused 'cluster.guidance' 'do not split into 2 guidance passes' -- run "${job[@]}" --set cluster.dp=8 --set cluster.guidance=2
+
+part executed
+# Guidance passes that are executed at once give what they give in turn, and are combined; bytes are the closed form.
+job=(--set "model.grid=3,6,7" --set model.heads=4 --set model.head_dim=8 --set mask.block=16 --set run.repeats=1
+  --set run.warmup=0 --set run.layers=1 --set run.dtype=fp32 --set run.verify=full -s ring -s ulysses)
+arrays=(q.npy q-pass-1.npy {o-ring,o-ulysses}{,-pass-1}.npy guided-{ring,ulysses}.npy)
+
+expect_exit 0 run "${job[@]}" --set cluster.ranks=2 --set run.passes=all --dump in-turn --json
+expect_err '2 guidance passes combined, 0 bytes'
+sent=$(figures "sum(x['bytes_sent'])")
+for dp in 1 2; do
+  expect_exit 0 run "${job[@]}" --set cluster.ranks=$((4 * dp)) --set cluster.dp=$dp --set cluster.guidance=2 \
+    --dump "at-once-$dp" --json
+  # 126 video tokens of 64 channels in fp32, from each pass to the other; messages of two plans of 2 ranks
+  expect_err "2 guidance passes combined, $((2 * 126 * 64 * 4)) bytes"
+  expect_json "d['workload']['ranks'] == 4" "d['workload']['combine_bytes'] == 2 * 126 * 64 * 4" \
+    "all(x['verify'] == 'passed' and len(x['bytes_sent']) == 4 for x in s.values())" \
+    "sorted((x['id'], sum(x['bytes_sent']) // 2) for x in s.values()) == $sent"
+  "$python" -B "$scripts/same_arrays.py" in-turn/layer-0 "at-once-$dp/layer-0" "${arrays[@]}" || fail "passes at once differ from passes in turn"
+done
+cmp -s in-turn/layer-0/q.npy in-turn/layer-0/q-pass-1.npy && fail "both passes have the same inputs"
+"$python" -B "$scripts/same_arrays.py" in-turn/layer-0 in-turn/layer-0 guided-ring.npy || fail "there is no guided prediction"
+
+# Bytes of combining do not depend on how many ranks a pass has.
+expect_exit 0 run "${job[@]}" --set cluster.ranks=2 --set cluster.guidance=2 --json
+expect_err "2 guidance passes combined, $((2 * 126 * 64 * 4)) bytes"
+
+# Whole layers and temporal attention, in bf16, in two steps.
+for more in run.scope=layer model.preset=st-mini; do
+  expect_exit 0 run "${small[@]}" --set "$more" --set model.cfg=2 --set cluster.ranks=4 --set cluster.guidance=2 --set run.denoise_steps=2 -s all --json
+  expect_json "any(x['legal'] for x in s.values())" "all(x['verify'] == 'passed' for x in s.values() if x['legal'])"
+done
+# One pass runs where nothing asks for more, and nothing is combined then.
+expect_exit 0 run "${job[@]}" --set cluster.ranks=2 --dump one
+[ ! -e one/layer-0/q-pass-1.npy ] || fail "a pass ran that nobody asked for"
+[ ! -e one/layer-0/guided-ring.npy ] || fail "one pass was combined"

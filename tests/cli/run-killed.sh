@@ -1,24 +1,18 @@
 #!/usr/bin/env bash
 # A second signal, or a kill, ends a run at once; what it had collected stays, is found, and is never removed.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 start() {
-  : >"$err"
-  "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=3 --set run.denoise_steps=5000 --headless -o kept.db \
-    >"$out" 2>"$err" &
-  pid=$! code=0
+  begin run -s ring "${small[@]}" --set cluster.ranks=3 --set run.denoise_steps=5000 --headless -o kept.db
   wait_for_done 20 "$err"
 }
 
 start
 kill -KILL "$pid"
-wait "$pid" || code=$?
-[ "$code" -eq 137 ] || fail "exit code $code"
-[ -e kept.db.collecting ] || fail "nothing says where the collection is"
+expect_end 137
 folder=$(echo "$TMPDIR"/spscope-kept-*)
-for file in kept.head.db kept.rank-0.db kept.rank-0.now collecting.json; do
-  [ -e "$folder/$file" ] || fail "$file is not there"
+for file in kept.db.collecting "$folder"/{kept.head.db,kept.rank-0.db,kept.rank-0.now,collecting.json}; do
+  [ -e "$file" ] || fail "$file is not there"
 done
 expect_exit 1 watch kept.db --json
 expect_json 'd["state"] == "died" and len(d["ranks"]) == 3 and d["events"] > 0' \
@@ -49,8 +43,7 @@ expect_exit 0 recover "$folder" -o recovered.db
 expect_exit 0 doctor "$TMPDIR" --json
 expect_json '[(f["name"], f["ok"]) for f in d["findings"]] == [("recovered", True)]' \
   "'\"$PWD/recovered.db\" was made of it' in d['findings'][0]['value']"
-rm next.db
-expect_exit 0 run -s ring "${small[@]}" -o next.db
+expect_exit 0 run -s ring "${small[@]}" -o next.db --force
 expect_not_err 'ended early'
 rm -r "$folder" kept.db other.db next.db recovered.db
 expect_exit 0 doctor "$TMPDIR"
@@ -60,6 +53,7 @@ expect_out 'folders of runs' "none in \"$TMPDIR\""
 start
 kill -TERM "$pid"
 kill -TERM "$pid" || true
+code=0
 wait "$pid" || code=$?
 case $code in
 1) expect_files kept.db ;;

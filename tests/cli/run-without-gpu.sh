@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Programs start without any library of NVIDIA's. run.device = cuda then says what is missing and how to go on, and runs
 # nothing.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 unset "${!OMPI_@}" "${!PMI@}" "${!SLURM_@}" LD_LIBRARY_PATH
 
 for program in "$SPSCOPE" "$(dirname -- "$SPSCOPE")/spscope-gui"; do

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # watch shows what each rank of a running collection does, changes nothing, and ends with the run.
 # cost: 8
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 "$SPSCOPE" run -s ring -s ulysses "${small[@]}" --set cluster.ranks=3 --set run.layers=4 --set run.denoise_steps=5000 \
   --headless -o kept.db >result 2>progress &
@@ -28,8 +27,7 @@ expect_exit 0 watch kept.db --once --json
 expect_json 'len(d["findings"]) == 3 and all(f["fault"] and "kill -CONT" in f["message"] for f in d["findings"])'
 # On a narrow terminal findings and counts are wrapped, not cut.
 python3 -B "$scripts/on_terminal.py" 60 "$SPSCOPE" watch kept.db --once >"$out"
-sed 1d "$out" >wrapped  # the path of the output is not wrapped
-mv wrapped "$out"
+sed -i 1d "$out"  # the path of the output is not wrapped
 expect_width 60
 for rank in 0 1 2; do expect_out "! rank $rank is stopped"; done
 tr -s ' \n' ' ' <"$out" >joined
@@ -42,21 +40,17 @@ watcher=$!
 sleep 1
 kill -TERM "$pid"
 wait "$pid" || true
-watched=0
-wait "$watcher" || watched=$?
-[ "$watched" -eq 1 ] || fail "exit code $watched of watch, when that of the run is 1"
+pid=$watcher
+expect_end 1 "of watch, when that of the run is 1"
 tail -n 1 looks >"$out"
 expect_json 'd["state"] == "ended" and d["exit_code"] == 1 and d["failure"] == "the run was stopped by SIGTERM"'
 sed -n 2p looks >"$out"
 expect_json 'd["events_per_s"] >= 0'
 [ "$(wc -l <looks)" -gt 3 ] || fail "watch looked only once"
-expect_exit 2 watch kept.db
-expect_err 'SPS-150' 'kept.db'
+expect_refused 'SPS-150' 'kept.db' -- watch kept.db
 echo 'no store' >text.db
-expect_exit 2 watch text.db
-expect_err 'SPS-151' 'text.db'
-expect_exit 2 watch missing.db
-expect_err 'SPS-150' 'missing.db'
+expect_refused 'SPS-151' 'text.db' -- watch text.db
+expect_refused 'SPS-150' 'missing.db' -- watch missing.db
 
 # With a run that ends well, watch does.
 "$SPSCOPE" run -s ring "${small[@]}" --set run.denoise_steps=800 --headless -o well.db >result 2>progress &
@@ -78,7 +72,6 @@ wait_for grep -q 'unsaid.db' "$out"
 kill -TERM "$pid"
 kill -CONT "$pid"
 wait "$pid" || true
-watched=0
-wait "$watcher" || watched=$?
-[ "$watched" -eq 0 ] || fail "exit code $watched of watch, when the file is there"
+pid=$watcher
+expect_end 0 "of watch, when the file is there"
 expect_out 'unsaid.db exists'

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # `run --what-if`: the run as it is, and beside it the same on other hardware; figures as SVG files.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
+. "$(dirname -- "$0")/common.inc"
 
 run=(run --set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 --set model.head_dim=24 -s ring -s ulysses)
 expect_exit 0 "${run[@]}" --what-if link=0.01 -o kept.db

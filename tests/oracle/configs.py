@@ -4,11 +4,11 @@
 names, and returns what it drew. The draw depends on the seed, the number and the mode alone, with the generators of
 Python's `random`, whose sequence is the same in all versions.
 """
-import array
 import json
+import math
 import random
-import struct
-import zipfile
+
+import numpy as np
 
 FULL_3D = ["wan-mini", "wan2.1-t2v-1.3b"]
 JOINT = ["hunyuanvideo", "cogvideox-5b", "flux.1-dev"]
@@ -26,20 +26,6 @@ PARAMETERS = {
     "chess": lambda r: {"parts": r.choice([2, 4, 8])},
     "radial": lambda r: {"first_frame": r.random() < 0.5},
 }
-
-
-def npy(shape, descr, data):
-    header = json.dumps({"descr": descr, "fortran_order": False, "shape": 0})
-    header = header.replace('"', "'").replace("'shape': 0", f"'shape': ({', '.join(map(str, shape))},)")
-    header = header.replace("false", "False")
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
-
-
-def write_npz(path, arrays):
-    with zipfile.ZipFile(path, "w") as file:
-        for name, data in arrays.items():
-            file.writestr(f"{name}.npy", data)
 
 
 def toml(sections):
@@ -127,23 +113,16 @@ def draw_mask_file(r, folder, kind, model, evolving):
     coarse = r.choice(["", "", "", "q", "k"])
     rows, columns = (-(-blocks // 2) if coarse == axis else blocks for axis in "qk")
     entries = [3, r.choice([1, 3])] if evolving else r.choice([[], [1], [3], [1, 1], [1, 3]])
-    bits = b"".join(random_mask(r, model["heads"], rows, columns) for _ in range(entries_of(entries)))
-    data = npy((*entries, model["heads"], rows, columns), r.choice(["|u1", "|b1"]), bits)
-    borders = npy((len(starts),), "<i4", struct.pack(f"<{len(starts)}i", *starts)) if starts else None
+    bits = b"".join(random_mask(r, model["heads"], rows, columns) for _ in range(math.prod(entries)))
+    data = np.frombuffer(bits, r.choice(["|u1", "|b1"])).reshape(*entries, model["heads"], rows, columns)
+    borders = {"block_starts": np.array(starts, "<i4")} if starts else {}
     if r.random() < 0.3:
-        write_npz(folder / "mask.npz", {"mask": data} | ({"block_starts": borders} if starts else {}))
+        np.savez(folder / "mask.npz", mask=data, **borders)
         return {"mask": mask | {"file": "mask.npz"}}
-    (folder / "mask.npy").write_bytes(data)
+    np.save(folder / "mask.npy", data)
     if starts:
-        (folder / r.choice(["mask.block_starts.npy", "block_starts.npy"])).write_bytes(borders)
+        np.save(folder / r.choice(["mask.block_starts.npy", "block_starts.npy"]), borders["block_starts"])
     return {"mask": mask | {"file": "mask.npy"}}
-
-
-def entries_of(shape):
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
 
 
 def draw_mask(r, folder, kind, model, evolving):
@@ -173,9 +152,9 @@ def draw_activations(r, folder, kind, model):
     spread = r.choice([1.0, 3.0, 9.0])
     arrays = {}
     for name, factor in (("q", spread), ("k", 1.0), ("v", 1.0)):
-        numbers = array.array("f", (r.gauss(0, factor) for _ in range(model["heads"] * rows * model["head_dim"])))
-        arrays[name] = npy((model["heads"], rows, model["head_dim"]), "<f4", numbers.tobytes())
-    write_npz(folder / "activations.npz", arrays)
+        shape = model["heads"], rows, model["head_dim"]
+        arrays[name] = np.array([r.gauss(0, factor) for _ in range(math.prod(shape))], "<f4").reshape(shape)
+    np.savez(folder / "activations.npz", **arrays)
     return "activations.npz"
 
 
@@ -246,25 +225,21 @@ def draw_strategy(r, ranks, heads, scope):
     return name + ("" if not given else ":" + ",".join(f"{key}={value}" for key, value in given.items()))
 
 
-def write_case(folder, seed, number, mode, one_pass=False):
-    """Writes the config of a case; returns its sections. `one_pass`: one layer at one denoise step."""
+def write_case(folder, seed, number, mode):
+    """Writes the config of a case of one layer at one denoise step; returns its sections."""
     r = random.Random(f"spscope {seed} {number} {mode}")
     folder.mkdir(parents=True, exist_ok=True)
     scope = r.choices(["attention", "layer"], [3, 2])[0]
     kind, model = draw_model(r, scope, mode)
-    steps = r.choice([1, 1, 1, 2, 3])
-    layers = r.choice([1, 1, 2])
-    evolving = r.random() < (0.7 if steps > 1 else 0.3)
+    evolving = r.random() < 0.45
     sections = {"model": model} | draw_mask(r, folder, kind, model, evolving)
     if mode == "execute" and scope == "attention" and kind != "spatial-temporal" and "batch" not in model and \
             "pattern" not in sections["mask"] and r.random() < 0.4:
         model["activations"] = draw_activations(r, folder, kind, model)
     sections["cluster"] = draw_cluster(r, folder, mode)
-    run = {"mode": "simulate" if mode == "plan" else mode, "scope": scope, "dtype": r.choice(["bf16", "fp32"]),
+    run = {"mode": mode, "scope": scope, "dtype": r.choice(["bf16", "fp32"]),
            "repeats": 1, "warmup": 0, "seed": r.randint(0, 99), "verify": "full",
-           "layers": layers, "denoise_steps": steps, "mask_lag": r.choice([0, 1])}
-    if one_pass:
-        run |= {"layers": 1, "denoise_steps": 1}
+           "layers": 1, "denoise_steps": 1, "mask_lag": r.choice([0, 1])}
     if kind == "joint" and model["text_tokens"] > 0 and r.random() < 0.3:
         run["text"] = "replicate"
     sections["run"] = run

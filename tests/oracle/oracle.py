@@ -1,21 +1,16 @@
 """An oracle for spscope that shares no code with it: random configs are planned, simulated and executed, and what the
 program prints is recomputed in double precision from `plan --ops --json` and `run --dump`, by the rules of docs/.
 
-    oracle.py --program PATH [--seed N] [--cases M] [--first K] [--covering] [--keep FOLDER]
+    oracle.py --program PATH [--seed N] [--cases M] [--first K] [--keep FOLDER]
 
-Cases are those from number K on; with --covering those in which every kind of config occurs (kinds.py). Prints a line for each figure of a case that is not as recomputed, with the folder of its config, and at last
-`N passed, N failed`.
+Cases are those from number K on. Prints a line for each figure of a case that is not as recomputed, with the folder of its
+config, and at last `N passed, N failed`.
 """
-import argparse
-import concurrent.futures
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 try:
@@ -25,9 +20,9 @@ except ImportError:
     sys.exit(77)
 
 import attention
+import cases
 import configs
 import figures
-import kinds
 import layers
 import masks
 import rules
@@ -50,7 +45,7 @@ class Case(PassChecks):
     def __init__(self, program, folder, seed, number):
         self.program, self.folder, self.problems = program, folder, []
         self.mode = mode_of(number)
-        self.sections = configs.write_case(folder, seed, number, self.mode, one_pass=True)
+        self.sections = configs.write_case(folder, seed, number, self.mode)
 
     def call(self, *arguments):
         environment = {**os.environ, "TMPDIR": str(self.folder), "LC_ALL": "C.UTF-8"}
@@ -359,51 +354,15 @@ class Case(PassChecks):
             self.problems.append(f"weights that no formula has: {weights.unread()}")
 
 
-def run_case(program, keep, seed, number):
-    folder = keep / f"seed-{seed}-case-{number}"
-    case = None
-    try:
-        case = Case(program, folder, seed, number)
-        case.run()
-        problems = case.problems
-    except Exception:
-        problems = (case.problems if case else []) + [traceback.format_exc()]
-    if not problems:
-        shutil.rmtree(folder)
-    return number, folder, problems
-
-
-def main(arguments):
-    parser = argparse.ArgumentParser(description="recomputes the figures that spscope prints for random configs")
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--seed", type=int, default=1)
+def main():
+    parser = cases.parser("recomputes the figures that spscope prints for random configs")
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--covering", action="store_true", help="cases in which every kind of config occurs")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="folder for the configs of failed cases")
-    given = parser.parse_args(arguments)
-    keep = (given.keep or Path(tempfile.mkdtemp(prefix="spscope-oracle-"))).resolve()
-    program, failed = str(Path(given.program).resolve()), 0
-    numbers, missing = range(given.first, given.first + given.cases), set()
-    if given.covering:
-        numbers, missing = kinds.covering(given.seed, given.cases, mode_of)
-    for kind in sorted(missing):
-        print(f"no case has this: {kind}")
-    with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        jobs = [pool.submit(run_case, program, keep, given.seed, number) for number in numbers]
-        for job in jobs:
-            number, folder, problems = job.result()
-            failed += bool(problems)
-            for problem in problems[:3]:
-                print(f"case {number}: {problem}")
-            if problems:
-                print(f"case {number}: {len(problems)} problems; {folder}/run.toml")
-    if not failed and not given.keep:
-        shutil.rmtree(keep)
+    given = parser.parse_args()
+    failed = sum(wrong for _, wrong in cases.run(given, Case, range(given.first, given.first + given.cases)))
     print(f"{given.cases - failed} passed, {failed} failed")
-    return 1 if failed or missing or not given.cases else 0
+    return 1 if failed or not given.cases else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,22 +1,17 @@
-"""Reasons, recomputed from exported events: the terms of every makespan, along its critical path too, who waited for whom, and the named cause of each
-pair of a strategy and the fastest one.
+"""Reasons, recomputed from exported events: the terms of every makespan, along its critical path too, who waited for whom, and
+the named cause of each pair of a strategy and the fastest one.
 
     reasons.py --program PATH [--seed N] [--pairs M] [--jobs J] [--keep FOLDER]
 
-Runs random configs, simulated ones with up to three layers, until M pairs were compared. Times come from `export --format chrome`, messages, dependencies and costs
-from `plan --ops --json`, the rules from docs/metrics.md. Prints a line for each figure that is not as recomputed, then
+Runs random configs, simulated ones with up to three layers, until M pairs were compared. Times come from `export --format
+chrome`, messages, dependencies and costs from `plan --ops --json`, the rules from docs/metrics.md. Prints a line for each figure that is not as recomputed, then
 `N pairs, M failed`.
 """
-import argparse
 import collections
-import concurrent.futures
 import json
 import math
-import shutil
+import subprocess
 import sys
-import tempfile
-import traceback
-from pathlib import Path
 
 try:
     import numpy  # noqa: F401  (plan_document)
@@ -24,6 +19,7 @@ except ImportError:
     print("skipped: numpy is missing (package python3-numpy)")
     sys.exit(77)
 
+import cases
 import figures
 import oracle
 import schedule
@@ -334,7 +330,6 @@ class Case(oracle.Case):
         return self.check_pairs(result, details, plans)
 
     def export(self):
-        import subprocess
         subprocess.run([self.program, "export", "run.db", "--format", "chrome", "-o", "run.json"], cwd=self.folder, check=True,
                        capture_output=True, timeout=300)
 
@@ -425,50 +420,26 @@ class Case(oracle.Case):
             self.expect(where + "its heads", late["heads"], of_passes[0][late["rank"]] if same else None)
 
 
-def run_case(program, keep, seed, number):
-    folder, case = keep / f"seed-{seed}-case-{number}", None
-    pairs = 0
-    try:
-        # Even numbers are simulated. Odd ones have measured times: of these only the terms, where cores are too few.
-        case = Case(program, folder, seed, 2 * number + (number % 8 == 7))
-        if case.mode == "simulate":
-            case.layers = min(1 + number % 3, case.layers_of_model())
-        pairs = case.run()
-        problems = case.problems
-    except Exception:
-        problems = (case.problems if case else []) + [traceback.format_exc()]
-    if not problems:
-        shutil.rmtree(folder)
-    return number, folder, pairs, problems
+def case_of(program, folder, seed, number):
+    """Even numbers are simulated. Odd ones have measured times: of these only the terms, where cores are too few."""
+    case = Case(program, folder, seed, 2 * number + (number % 8 == 7))
+    if case.mode == "simulate":
+        case.layers = min(1 + number % 3, case.layers_of_model())
+    return case
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(description="recomputes the reasons that spscope names, from exported events")
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--seed", type=int, default=1)
+def main():
+    parser = cases.parser("recomputes the reasons that spscope names, from exported events")
     parser.add_argument("--pairs", type=int, default=40)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="folder for the configs of failed cases")
-    given = parser.parse_args(arguments)
-    keep = (given.keep or Path(tempfile.mkdtemp(prefix="spscope-reasons-"))).resolve()
-    program, failed, pairs, first = str(Path(given.program).resolve()), 0, 0, 0
-    with concurrent.futures.ProcessPoolExecutor(given.jobs) as pool:
-        while pairs < given.pairs and first < 10 * given.pairs:
-            batch = range(first, first + 2 * given.jobs)
-            first = batch.stop
-            for job in [pool.submit(run_case, program, keep, given.seed, number) for number in batch]:
-                number, folder, more, problems = job.result()
-                pairs += more
-                failed += bool(problems)
-                for problem in problems[:3]:
-                    print(f"case {number}: {problem}")
-                if problems:
-                    print(f"case {number}: {len(problems)} problems; {folder}/run.toml")
-    if not failed and not given.keep:
-        shutil.rmtree(keep)
+    given = parser.parse_args()
+    failed = pairs = 0
+    for more, wrong in cases.run(given, case_of, range(10 * given.pairs)):
+        pairs, failed = pairs + more, failed + wrong
+        if pairs >= given.pairs:
+            break
     print(f"{pairs} pairs, {failed} failed")
     return 1 if failed or pairs < given.pairs else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -3,70 +3,37 @@
 Usage: test_explanations.py PROGRAM
 """
 import json
-import shutil
 import sqlite3
-import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-try:
-    import jsonschema
-except ImportError:
-    print("skipped: jsonschema is missing (package python3-jsonschema)")
-    sys.exit(77)
+from stored import StoredRuns, read_schema, spscope, valid
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = sys.argv.pop(1)
-SCHEMA = json.loads((ROOT / "schemas/explanation.schema.json").read_text("utf-8"))
+SCHEMA = read_schema("explanation")
 ONE = ["--set", "run.layers=1", "--set", "run.denoise_steps=1"]
-SIMULATE = ["--set", "run.mode=simulate", "--set", "run.repeats=1"]
-# (arguments of run, layer passes)
-RUNS = {
-    "one": (["--set", "model.grid=[2,8,8]", *ONE, "-s", "ulysses", "-s", "ring", "-s",
-             "usp:ulysses=2,ring=2"], 1),
-    "layers": (["--set", "model.grid=[3,8,8]", "--set", "cluster.preset=h100x8", "--set", "cluster.ranks=4", "--set",
-                "run.layers=3", "--set", "run.denoise_steps=2", "-s", "ulysses", "-s", "ring", "-s", "dbsp"], 6),
-    "nodes": (["--set", "model.preset=wan2.1-t2v-1.3b", "--set", "cluster.preset=p4de-x2", "--set", "mask.pattern=paro",
-               "--set", "cluster.ranks=16", *ONE, "-s", "ring", "-s", "usp:ulysses=4,ring=4"], 1),
-}
+PASSES = {"one": 1, "layers": 6, "nodes": 1}
 
 
-def spscope(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-
-
-class Explanations(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = Path(tempfile.mkdtemp(prefix="spscope-explain-"))
-        cls.stores = {name: cls.folder / f"{name}.db" for name in RUNS}
-        for name, (arguments, _) in RUNS.items():
-            run = spscope("run", *arguments, *SIMULATE, "-o", cls.stores[name])
-            if run.returncode != 0:
-                raise AssertionError(run.stderr)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
+class Explanations(StoredRuns):
+    RUNS = {
+        "one": ["--set", "model.grid=[2,8,8]", *ONE, "-s", "ulysses", "-s", "ring", "-s", "usp:ulysses=2,ring=2"],
+        "layers": ["--set", "model.grid=[3,8,8]", "--set", "cluster.preset=h100x8", "--set", "cluster.ranks=4", "--set",
+                   "run.layers=3", "--set", "run.denoise_steps=2", "-s", "ulysses", "-s", "ring", "-s", "dbsp"],
+        "nodes": ["--set", "model.preset=wan2.1-t2v-1.3b", "--set", "cluster.preset=p4de-x2", "--set", "mask.pattern=paro",
+                  "--set", "cluster.ranks=16", *ONE, "-s", "ring", "-s", "usp:ulysses=4,ring=4"],
+    }
 
     def explained(self, name, *arguments):
-        found = spscope("explain", self.stores[name], "--json", *arguments)
-        self.assertEqual(found.returncode, 0, found.stderr)
-        result = json.loads(found.stdout)
-        jsonschema.Draft202012Validator(SCHEMA).validate(result)
-        return result
+        return valid(spscope("explain", self.stores[name], "--json", *arguments), SCHEMA)
+
+    def compared(self, name):
+        return json.loads(spscope("compare", self.stores[name], "--json"))["strategies"]
 
     def rows(self, name, query, *values):
         with sqlite3.connect(self.stores[name]) as database:
             return database.execute(query, values).fetchall()
 
-    def test_the_schema_is_a_schema(self):
-        jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
     def test_parts_add_up_in_every_layer_pass(self):
-        for name, (_, passes) in RUNS.items():
+        for name, passes in PASSES.items():
             places = self.rows(name, "SELECT DISTINCT layer, denoise_step FROM run")
             self.assertEqual(len(places), passes)
             totals = {}
@@ -77,8 +44,7 @@ class Explanations(unittest.TestCase):
                     totals[s["id"]] = totals.get(s["id"], 0) + s["makespan_ns"]
                     self.check_strategy(s)
                 self.check_reasons(result)
-            compared = json.loads(spscope("compare", self.stores[name], "--json").stdout)
-            self.assertEqual(totals, {s["id"]: s["makespan_ns"] for s in compared["strategies"]})
+            self.assertEqual(totals, {s["id"]: s["makespan_ns"] for s in self.compared(name)})
 
     def check_strategy(self, s):
         path = s["critical_path"]
@@ -115,7 +81,7 @@ class Explanations(unittest.TestCase):
     def test_one_layer_pass_has_the_terms_of_compare(self):
         for name in ("one", "nodes"):
             explained = {s["id"]: s for s in self.explained(name)["strategies"]}
-            for s in json.loads(spscope("compare", self.stores[name], "--json").stdout)["strategies"]:
+            for s in self.compared(name):
                 self.assertEqual(explained[s["id"]]["mean_terms_ns"], s["terms_ns"])
                 self.assertEqual(explained[s["id"]]["wait_late_peer_ns"], s["wait_late_peer_ns"])
 
@@ -134,18 +100,12 @@ class Explanations(unittest.TestCase):
                              "GROUP BY layer, denoise_step ORDER BY sum(makespan_ns) DESC LIMIT 1")
         self.assertEqual((result["layer"], result["denoise_step"]), slowest)
 
-    def test_one_strategy_beside_the_fastest(self):
-        result = self.explained("layers", "-s", "dbsp", "--layer", 1)
-        self.assertIn("dbsp", {s["id"] for s in result["strategies"]})
-        self.assertLessEqual(len(result["strategies"]), 2)
-
     # The tiles that owners say are those that the run counted.
     def test_owners_of_tiles_add_up_to_what_ranks_computed(self):
-        for name in RUNS:
+        for name in self.RUNS:
             for layer, step in self.rows(name, "SELECT DISTINCT layer, denoise_step FROM run"):
                 found = spscope("mask", "info", self.stores[name], "--layer", layer, "--step", step, "--json")
-                self.assertEqual(found.returncode, 0, found.stderr)
-                for owners in json.loads(found.stdout)["owners"]:
+                for owners in json.loads(found)["owners"]:
                     counted = self.rows(name, "SELECT rank_usage.tiles FROM rank_usage JOIN run USING (run_id) JOIN strategy USING "
                                         "(strategy_id) WHERE id = ? AND layer = ? AND denoise_step = ? ORDER BY rank",
                                         owners["id"], layer, step)

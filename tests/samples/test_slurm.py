@@ -24,6 +24,14 @@ class Skip(Exception):
     """Why nothing can be tested here."""
 
 
+def wait_for(holds, seconds, failure):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise failure
+        time.sleep(0.2)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -50,10 +58,10 @@ class Cluster:
         munge = self.folder / "munge"
         self.start(["munged", "--foreground", "--force", f"--socket={munge}/socket", f"--key-file={munge}/key",
                     f"--pid-file={munge}/pid", f"--log-file={munge}/log", f"--seed-file={munge}/seed"])
-        self.wait_for(lambda: (munge / "socket").exists(), "munged")
+        wait_for((munge / "socket").exists, 20, Skip("munged did not start here"))
         self.start(["slurmctld", "-D", "-f", self.folder / "slurm.conf"])
         self.start(["slurmd", "-D", "-f", self.folder / "slurm.conf"])
-        self.wait_for(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%T"), "a node")
+        wait_for(lambda: "idle" in self.ask("sinfo", "-h", "-o", "%T"), 20, Skip("no node started here"))
         return self
 
     def __exit__(self, *_):
@@ -89,64 +97,45 @@ class Cluster:
     def ask(self, *command):
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False).stdout
 
-    def wait_for(self, holds, what, seconds=20, otherwise=Skip):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if holds():
-                return
-            time.sleep(0.2)
-        raise otherwise(f"{what} did not start here")
-
     def submit(self, out, *more):
         log = self.folder / f"{out.stem}.log"
         text = self.ask("sbatch", "--parsable", "--nodes=1", "--ntasks-per-node=2", "--overcommit", f"--output={log}",
                         str(SCRIPT), str(self.folder / "run.toml"), str(out), *SMALL, *more)
         return text.strip(), log
 
-    def finish(self, job, seconds=90):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if not self.ask("squeue", "-h", "-j", job).strip():
-                return
-            time.sleep(0.3)
-        raise AssertionError(f"job {job} did not end")
+    def finish(self, job, out, log):
+        """How many layer passes its file has."""
+        wait_for(lambda: not self.ask("squeue", "-h", "-j", job).strip(), 90, AssertionError(f"job {job} did not end"))
+        assert out.exists() and not Path(f"{out}.collecting").exists(), log.read_text(encoding="utf-8")
+        assert not list(self.scratch.glob("spscope-*")), "files are left in the scratch folder"
+        return int(said("sql", out, "SELECT count(*) AS n FROM run", "--csv").split()[1])
 
 
-def runs(out):
-    answer = subprocess.run([PROGRAM, "sql", out, "SELECT count(*) AS n FROM run", "--csv"], check=True,
-                            capture_output=True, text=True)
-    return int(answer.stdout.split()[1])
+def said(*arguments):
+    return subprocess.run([PROGRAM, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def whole_run(cluster):
     out = cluster.folder / "whole.db"
     job, log = cluster.submit(out)
     assert job, "sbatch refused the script"
-    cluster.finish(job)
-    assert out.exists(), log.read_text(encoding="utf-8")
-    assert runs(out) == 1
-    assert not list(cluster.scratch.glob("spscope-*")), "files are left in the scratch folder"
+    assert cluster.finish(job, out, log) == 1
     print("a run of 2 tasks was merged")
 
 
 def stopped(cluster, name, what, *scancel):
     out = cluster.folder / f"{name}.db"
     job, log = cluster.submit(out, "--set", "run.denoise_steps=5000", "--set", "run.repeats=1")
-    cluster.wait_for(lambda: Path(f"{out}.collecting").exists() or out.exists(), "the run", otherwise=AssertionError)
+    wait_for(lambda: Path(f"{out}.collecting").exists() or out.exists(), 20, AssertionError("the run did not start"))
     time.sleep(1)
     cluster.ask("scancel", *scancel, job)
-    cluster.finish(job)
-    assert out.exists() and not Path(f"{out}.collecting").exists(), log.read_text(encoding="utf-8")
-    assert not list(cluster.scratch.glob("spscope-*")), "files are left in the scratch folder"
-    kept = runs(out)
+    kept = cluster.finish(job, out, log)
     assert 0 < kept < 5000, f"{kept} denoise steps"
     print(f"{what} kept {kept} of 5000 denoise steps")
 
 
 def has_mpi():
-    text = subprocess.run([PROGRAM, "run", "--help"], capture_output=True, text=True, check=True).stdout
-    doctor = subprocess.run([PROGRAM, "doctor", "--json"], capture_output=True, text=True, check=True).stdout
-    return "--launcher" in text and "mpi" in doctor.lower()
+    return "--launcher" in said("run", "--help") and "mpi" in said("doctor", "--json").lower()
 
 
 def main():

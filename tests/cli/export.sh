@@ -1,31 +1,40 @@
 #!/usr/bin/env bash
+# Exports of a stored run: folders of tables, and stores of a range of time.
+. "$(dirname -- "$0")/common.inc"
+
+part folder
+# An export to CSV says that it makes a folder, before in its help and afterwards with what is in it.
+expect_exit 0 run "${small[@]}" -s ring -o kept.db
+expect_exit 0 export kept.db --format csv -o tables
+files=$(find tables -type f | wc -l)
+expect_err "tables" "$files files"
+expect_refused 'SPS-153' 'add --force' -- export kept.db --format csv -o tables
+# A folder that is not an export is never replaced, and no flag is offered that would not do it.
+mkdir mine
+expect_refused 'SPS-151' '-o mine/NAME' -- export kept.db --format csv -o mine
+expect_not_err '--force'
+expect_exit 0 export kept.db --format csv -o mine/tables
+expect_exit 0 export kept.db --format chrome -o events.json
+expect_err 'events.json'
+expect_not_err 'folder'
+
+part range
 # A store of a range of time: every command reads it, its events are those of the whole file in that range, and ranges
 # that hold nothing are refused with that of the file.
-# shellcheck source-path=SCRIPTDIR source=common.inc
-. "$(dirname -- "${BASH_SOURCE[0]}")/common.inc"
-
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set run.mode=simulate --set run.layers=2 --set cluster.ranks=3 -o whole.db
 sum=$(sha256sum whole.db)
-answer() {
-  expect_exit 0 sql "$1" "$2" --csv
-  tail -n +2 "$out" | tr -d '\r'
-}
+answer() { expect_exit 0 sql "$1" "$2" --csv && tail -n +2 "$out" | tr -d '\r'; }
 # A range inside the first repeat cuts it; one over all keeps it.
 begin=$(answer whole.db 'SELECT min(begin_ns) + (max(end_ns) - min(begin_ns)) / 4 FROM event')
 end=$(answer whole.db 'SELECT min(begin_ns) + (max(end_ns) - min(begin_ns)) / 2 FROM event')
 expect_exit 0 export whole.db --format store --range "${begin}ns..${end}ns" -o part.db
 columns="rank, lane, begin_ns, end_ns, op_id, name, category, entry_ns, transfer_begin_ns, bytes"
-inside='begin_ns < END AND (end_ns > BEGIN OR (begin_ns = end_ns AND begin_ns >= BEGIN))'
-inside=${inside//BEGIN/$begin}
-inside=${inside//END/$end}
+inside="begin_ns < $end AND (end_ns > $begin OR (begin_ns = end_ns AND begin_ns >= $begin))"
 wanted=$(answer whole.db "SELECT $columns FROM event WHERE $inside ORDER BY $columns")
 [ -n "$wanted" ] || fail "the range holds no events"
 [ "$wanted" = "$(answer part.db "SELECT $columns FROM event ORDER BY $columns")" ] || fail "other events in the range"
-[ "$(answer part.db 'SELECT sum(stored = sent) = count(*) FROM ledger')" = 1 ] || fail "the ledger does not fit"
-cut='SELECT sum(has_timeline <> (begin_ns >= BEGIN AND end_ns <= END)) FROM repeat'
-cut=${cut//BEGIN/$begin}
-[ "$(answer part.db "${cut//END/$end}")" = 0 ] ||
-  fail "repeats that are cut have a timeline"
+expect_sql part.db 1 'SELECT sum(stored = sent) = count(*) FROM ledger'
+expect_sql part.db 0 "SELECT sum(has_timeline <> (begin_ns >= $begin AND end_ns <= $end)) FROM repeat"
 expect_exit 0 doctor part.db
 expect_exit 0 compare part.db
 expect_exit 0 report part.db -o part.html
