@@ -127,33 +127,5 @@ TEST_F(RunInto, AFileThatSaysWhichRankFailedAndInWhat) {
             "1");
 }
 
-// What cannot be merged stays, and the message says where.
-TEST_F(RunInto, ACollectionThatStaysWhenItCannotBeMerged) {
-  std::string folder;
-  {
-    RunOutput output(out_, {false, scratch_, 4, {}});
-    folder = output.note().folder;
-    {
-      RunShards shards(output.note(), all_ranks());
-      shards.finish();
-    }
-    std::filesystem::resize_file(output.note().head_db(), 5000);  // damaged
-    std::string said;
-    try {
-      output.merge({});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kStoreWrite);
-      said = std::string(error.what()) + error.hint();
-    }
-    EXPECT_THAT(said, HasSubstr(folder));
-    EXPECT_THAT(said, HasSubstr("bytes"));
-    EXPECT_THAT(said, HasSubstr("spscope recover"));
-  }
-  EXPECT_TRUE(std::filesystem::exists(folder + "/out.rank-0.db"));
-  EXPECT_TRUE(std::filesystem::exists(collecting_path(out_)));
-  EXPECT_FALSE(std::filesystem::exists(out_));
-  EXPECT_FALSE(std::filesystem::exists(out_ + ".tmp"));
-}
-
 }  // namespace
 }  // namespace spscope
