@@ -7,15 +7,6 @@
 namespace spscope {
 namespace {
 
-TEST(SolveSymmetric, SolvesWhatItWasMadeFrom) {
-  // a = [[4, 2, 0], [2, 5, 1], [0, 1, 3]], x = [1, -2, 3].
-  std::vector<double> b = {4 - 4, 2 - 10 + 3, -2 + 9};
-  solve_symmetric({4, 2, 0, 2, 5, 1, 0, 1, 3}, b);
-  EXPECT_NEAR(b[0], 1, 1e-12);
-  EXPECT_NEAR(b[1], -2, 1e-12);
-  EXPECT_NEAR(b[2], 3, 1e-12);
-}
-
 // Times of work a over a rate, and of a fixed part, from known numbers.
 struct Synthetic {
   std::vector<double> work;
