@@ -82,23 +82,27 @@ struct Watched {
   }
 };
 
+// While the run goes on, or at its end when it ends well before that is known.
 TEST(RankWatch, TellsAStopOnceAndThatItIsOver) {
-  Watched w;
-  w.look(0.1);
-  EXPECT_THAT(w.said, IsEmpty());
-  w.look(1, SIGSTOP, 0.3);
-  ASSERT_EQ(w.said.size(), 1u);
-  EXPECT_THAT(w.said[0], HasSubstr("rank 1 is stopped in op 11 (sequence 4, lane 0)"));
-  EXPECT_THAT(w.said[0], HasSubstr("kill -CONT " + std::to_string(w.ranks.pid(1))));
-  w.look(1, SIGCONT, 3.5);
-  ASSERT_EQ(w.said.size(), 2u);
-  EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
-  w.watch.ended({});
-  EXPECT_FALSE(w.watch.cause());
-  ASSERT_EQ(w.watch.incidents().size(), 1u);
-  EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kStopped);
-  EXPECT_EQ(w.watch.incidents()[0].op_id, 11);
-  EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("it went on after 0."));
+  for (const bool known : {true, false}) {
+    Watched w;
+    w.look(0.1);
+    EXPECT_THAT(w.said, IsEmpty());
+    w.look(1, SIGSTOP, 0.3);
+    ASSERT_EQ(w.said.size(), 1u);
+    EXPECT_THAT(w.said[0], HasSubstr("rank 1 is stopped in op 11 (sequence 4, lane 0)"));
+    EXPECT_THAT(w.said[0], HasSubstr("kill -CONT " + std::to_string(w.ranks.pid(1))));
+    w.look(1, SIGCONT, known ? 3.5 : 0.1);
+    EXPECT_EQ(w.said.size(), known ? 2u : 1u);
+    w.watch.ended({});
+    ASSERT_EQ(w.said.size(), 2u);
+    EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
+    EXPECT_FALSE(w.watch.cause());
+    ASSERT_EQ(w.watch.incidents().size(), 1u);
+    EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kStopped);
+    EXPECT_EQ(w.watch.incidents()[0].op_id, 11);
+    EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("it went on after 0."));
+  }
 }
 
 // The ranks that waited for it have left, and mpirun lets it go on to end it, however long that takes, or it does not.
@@ -116,17 +120,6 @@ TEST(RankWatch, NamesAStoppedRankAndDoesNotSayThatItGoesOnToBeEnded) {
     ASSERT_EQ(w.watch.incidents().size(), 1u);
     EXPECT_THAT(w.watch.incidents()[0].message, Not(HasSubstr("went on")));
   }
-}
-
-// A run that ends well before that is known tells it at its end.
-TEST(RankWatch, TellsAtTheEndThatAStopIsOver) {
-  Watched w;
-  w.look(1, SIGSTOP, 0.3);
-  w.look(1, SIGCONT, 0.1);
-  w.watch.ended({});
-  ASSERT_EQ(w.said.size(), 2u);
-  EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
-  EXPECT_FALSE(w.watch.cause());
 }
 
 // Who ended a run: the first rank that died and not those that mpirun ended after it, whose exit code says which signal
