@@ -14,6 +14,29 @@ constexpr double kConverged = 5e-3;  // of every logarithm
 constexpr double kHuber = 1.5;       // scatters beyond which a row pulls no harder
 constexpr int kReweightings = 12;
 
+// Solves a x = b for a symmetric positive definite a of n x n, row by row. The result is b's place.
+void solve_symmetric(std::vector<double> a, std::span<double> b) {
+  const std::size_t n = b.size();
+  // Cholesky: a = l x l^T in the lower triangle.
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t k = 0; k < j; ++k) a[j * n + j] -= a[j * n + k] * a[j * n + k];
+    SPSCOPE_CHECK(a[j * n + j] > 0);
+    const double root = a[j * n + j] = std::sqrt(a[j * n + j]);
+    for (std::size_t i = j + 1; i < n; ++i) {
+      for (std::size_t k = 0; k < j; ++k) a[i * n + j] -= a[i * n + k] * a[j * n + k];
+      a[i * n + j] /= root;
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < i; ++k) b[i] -= a[i * n + k] * b[k];
+    b[i] /= a[i * n + i];
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n; ++k) b[i] -= a[k * n + i] * b[k];
+    b[i] /= a[i * n + i];
+  }
+}
+
 double log_factors(const FitProblem& problem, std::size_t row, std::span<const double> values) {
   double sum = 0;
   for (std::size_t p = 0; p < values.size(); ++p)
@@ -102,28 +125,6 @@ Fit fit(const FitProblem& problem, std::span<const double> weights, int max_roun
     if (longest < kConverged) break;
   }
   return fitted;
-}
-
-void solve_symmetric(std::vector<double> a, std::span<double> b) {
-  const std::size_t n = b.size();
-  // Cholesky: a = l x l^T in the lower triangle.
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t k = 0; k < j; ++k) a[j * n + j] -= a[j * n + k] * a[j * n + k];
-    SPSCOPE_CHECK(a[j * n + j] > 0);
-    const double root = a[j * n + j] = std::sqrt(a[j * n + j]);
-    for (std::size_t i = j + 1; i < n; ++i) {
-      for (std::size_t k = 0; k < j; ++k) a[i * n + j] -= a[i * n + k] * a[j * n + k];
-      a[i * n + j] /= root;
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) b[i] -= a[i * n + k] * b[k];
-    b[i] /= a[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) b[i] -= a[k * n + i] * b[k];
-    b[i] /= a[i * n + i];
-  }
 }
 
 }  // namespace spscope

@@ -51,7 +51,4 @@ struct Fit {
 // of weight 0 have no part in it.
 Fit fit(const FitProblem& problem, std::span<const double> weights, int max_rounds = 6);
 
-// Solves a x = b for a symmetric positive definite a of n x n, row by row. The result is b's place.
-void solve_symmetric(std::vector<double> a, std::span<double> b);
-
 }  // namespace spscope

@@ -145,21 +145,14 @@ void expect_same(const ClockFit& one, const ClockFit& other) {
   EXPECT_EQ(one.bound_ns, other.bound_ns);
 }
 
-TEST(ClockFit, OrderDoesNotMatter) {
-  auto samples = exchanges({}, 500, 10'000'000, 3);
-  const ClockFit sorted = fit_clock(samples);
-  std::ranges::reverse(samples);
-  std::swap(samples[10], samples[400]);
-  expect_same(fit_clock(samples), sorted);
-}
-
-TEST(ClockFit, LeavesOutExchangesThatEndBeforeTheyBegin) {
+TEST(ClockFit, LeavesOutExchangesThatEndBeforeTheyBeginAndOrderDoesNotMatter) {
   auto samples = exchanges({}, 500, 10'000'000, 3);
   const ClockFit clean = fit_clock(samples);
   samples.push_back({.sent_ns = 2 * kSecond, .remote_ns = 0, .received_ns = kSecond});
   samples.push_back({.sent_ns = std::numeric_limits<std::int64_t>::max(),
                      .remote_ns = 0,
                      .received_ns = std::numeric_limits<std::int64_t>::min()});
+  std::ranges::reverse(samples);
   const ClockFit fit = fit_clock(samples);
   EXPECT_EQ(fit.rejected, 2);
   EXPECT_EQ(fit.exchanges, 500);

@@ -28,7 +28,12 @@ class FakeRoot {
     std::filesystem::create_directories((folder_.path() / path).parent_path());
     static_cast<void>(folder_.write(path, content));
   }
-  MemoryGroup read() const { return read_memory_group(folder_.path().string()); }
+  void expect(const std::string& path, std::int64_t limit_bytes, std::int64_t oom_kills) const {
+    const MemoryGroup group = read_memory_group(folder_.path().string());
+    EXPECT_EQ(group.path, path);
+    EXPECT_EQ(group.limit_bytes, limit_bytes);
+    EXPECT_EQ(group.oom_kills, oom_kills);
+  }
 
  private:
   TemporaryFolder folder_;
@@ -38,12 +43,9 @@ TEST(MemoryGroup, IsReadFromControlGroupsOfVersion2) {
   const FakeRoot root("0::/slurm/job_7\n");
   root.put("sys/fs/cgroup/slurm/job_7/memory.events", "low 0\nhigh 5\nmax 12\noom 2\noom_kill 3\noom_group_kill 0\n");
   root.put("sys/fs/cgroup/slurm/job_7/memory.max", "1073741824\n");
-  const MemoryGroup group = root.read();
-  EXPECT_EQ(group.path, "/sys/fs/cgroup/slurm/job_7");
-  EXPECT_EQ(group.limit_bytes, 1 << 30);
-  EXPECT_EQ(group.oom_kills, 3);
+  root.expect("/sys/fs/cgroup/slurm/job_7", 1 << 30, 3);
   root.put("sys/fs/cgroup/slurm/job_7/memory.max", "max\n");
-  EXPECT_EQ(root.read().limit_bytes, 0);
+  root.expect("/sys/fs/cgroup/slurm/job_7", 0, 3);
 }
 
 // In a container the group's own folder is not there, and its files are those of the root.
@@ -51,9 +53,7 @@ TEST(MemoryGroup, IsReadFromInsideAContainer) {
   const FakeRoot root("0::/../../kubepods/pod1\n");
   root.put("sys/fs/cgroup/memory.events", "oom_kill 1\n");
   root.put("sys/fs/cgroup/memory.max", "4096\n");
-  EXPECT_EQ(root.read().path, "/sys/fs/cgroup");
-  EXPECT_EQ(root.read().oom_kills, 1);
-  EXPECT_EQ(root.read().limit_bytes, 4096);
+  root.expect("/sys/fs/cgroup", 4096, 1);
 }
 
 TEST(MemoryGroup, IsReadFromControlGroupsOfVersion1) {
@@ -61,19 +61,16 @@ TEST(MemoryGroup, IsReadFromControlGroupsOfVersion1) {
   const std::string folder = "sys/fs/cgroup/memory/docker/ab:c/";
   root.put(folder + "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
   root.put(folder + "memory.limit_in_bytes", "9223372036854771712\n");
-  EXPECT_EQ(root.read().path, "/sys/fs/cgroup/memory/docker/ab:c");
-  EXPECT_EQ(root.read().oom_kills, 4);
-  EXPECT_EQ(root.read().limit_bytes, 0);
+  root.expect("/sys/fs/cgroup/memory/docker/ab:c", 0, 4);
   root.put(folder + "memory.limit_in_bytes", "52428800\n");
-  EXPECT_EQ(root.read().limit_bytes, 50 << 20);
+  root.expect("/sys/fs/cgroup/memory/docker/ab:c", 50 << 20, 4);
 }
 
 TEST(MemoryGroup, IsNotKnownWhereTheSystemDoesNotSay) {
   const FakeRoot root("");
-  EXPECT_EQ(root.read().path, "");
-  EXPECT_EQ(root.read().oom_kills, -1);
+  root.expect("", 0, -1);
   root.put("sys/fs/cgroup/memory.events", "oom_kill many\n");
-  EXPECT_EQ(root.read().oom_kills, -1);
+  root.expect("", 0, -1);
 }
 
 // The lowest limit counts, with its source.

@@ -24,34 +24,21 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(WholeFile, ReplacesAnOlderFileAndLeavesNothingBeside) {
-  const TemporaryFolder folder;
-  write_whole_file(folder.file("a"), "a longer first content");
-  write_whole_file(folder.file("a"), "second");
-  EXPECT_EQ(content(folder.file("a")), "second");
-  WholeFile file(folder.file("a"));
-  file.write("third");
-  file.publish();  // without a flush
-  EXPECT_EQ(content(folder.file("a")), "third");
-  EXPECT_THAT(folder.names(), ElementsAre("a"));
-}
-
-TEST(WholeFile, IsNotThereBeforeItIsComplete) {
+TEST(WholeFile, ReplacesAnOlderFileOnlyWhenItIsComplete) {
   const TemporaryFolder folder;
   const std::string path = folder.file("a");
-  WholeFile file(path);
-  file.write("one ");
-  EXPECT_FALSE(std::filesystem::exists(path));
-  file.write(std::string_view("two\0three", 9));
-  file.commit();
+  write_whole_file(path, "a longer first content");
+  { WholeFile(path).write("half"); }
+  EXPECT_EQ(content(path), "a longer first content");
+  WholeFile committed(path), published(path);
+  committed.write("one ");
+  committed.write(std::string_view("two\0three", 9));
+  EXPECT_EQ(content(path), "a longer first content");
+  committed.commit();
   EXPECT_EQ(content(path), std::string("one two\0three", 13));
-}
-
-TEST(WholeFile, OfAnAbandonedTryLeavesTheOldFile) {
-  const TemporaryFolder folder;
-  write_whole_file(folder.file("a"), "old");
-  { WholeFile(folder.file("a")).write("half"); }
-  EXPECT_EQ(content(folder.file("a")), "old");
+  published.write("third");
+  published.publish();  // without a flush
+  EXPECT_EQ(content(path), "third");
   EXPECT_THAT(folder.names(), ElementsAre("a"));
 }
 

@@ -2,11 +2,11 @@
 #include "backend/config/config_text.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "backend/config/config_fields.h"
 
@@ -18,29 +18,18 @@ const NameLists kNames = {
     .strategies = {"ulysses", "ring", "usp"},
     .executors = {{"cpu", "threads", {"memory"}}, {"cpu", "mpi", {"mpi"}}, {"gpu", "mpi", {"nccl"}}}};
 
-struct Expected {
-  ErrorCode code;
-  std::string field;
-  int line, column;
-};
-
-void expect_problems(const std::vector<Problem>& problems, const std::vector<Expected>& expected) {
-  for (const Expected& e : expected) {
-    const auto found = std::find_if(problems.begin(), problems.end(), [&](const Problem& p) {
-      return p.code == e.code && p.field == e.field && p.place.line == e.line && p.place.column == e.column;
-    });
-    EXPECT_NE(found, problems.end()) << e.field << " at " << e.line << ":" << e.column;
-  }
-  EXPECT_EQ(problems.size(), expected.size());
-  if (testing::Test::HasFailure()) ADD_FAILURE() << render(Error(problems));
-}
-
 std::vector<Problem> load_problems(const std::string& text, const std::vector<std::string>& overrides = {}) {
   const std::string path = testing::TempDir() + "spscope-config-text-test.toml";
   std::ofstream(path) << text;
   auto loaded = load_config(path, overrides, kNames);
   std::filesystem::remove(path);
   return loaded.has_value() ? std::vector<Problem>() : loaded.error().problems();
+}
+
+// What is wrong with a config, as it is printed.
+std::string faults(const RunConfig& config, const NameLists& names = kNames) {
+  const std::vector<Problem> problems = validate(config, names);
+  return problems.empty() ? "" : render(Error(problems));
 }
 
 TEST(RunConfig, DefaultsAreValid) {
@@ -72,43 +61,17 @@ TEST(ReadConfig, SetsEveryKindOfValue) {
   EXPECT_EQ(choice.parameters, (ParameterTexts{{"ulysses", "4"}, {"ranks", "strided"}}));
 }
 
-TEST(ReadConfig, AllProblemsAreNamedAtOnceWithTheirPlaces) {
-  expect_problems(load_problems("[model]\n"
-                                "presset = \"wan-mini\"\n"
-                                "grid = [2, 4]\n"
-                                "heads = \"six\"\n"
-                                "activations = \"qkv.npz\"\n"
-                                "[mask]\n"
-                                "density = 1.5\n"
-                                "block = 385\n"
-                                "pattern = \"spargee\"\n"
-                                "[run]\n"
-                                "dtype = \"fp16\"\n"
-                                "repeats = 0\n"
-                                "scope = \"layer\"\n"
-                                "strategies = [\"uspp\"]\n"
-                                "[cluster]\n"
-                                "preset = \"a800x8\"\n"
-                                "dp = 3\n"
-                                "[rum]\n"),
-                  {{ErrorCode::kConfigUnknownKey, "model.presset", 2, 1},
-                   {ErrorCode::kConfigType, "model.grid", 3, 8},
-                   {ErrorCode::kConfigType, "model.heads", 4, 9},
-                   {ErrorCode::kConfigRange, "mask.density", 7, 11},
-                   {ErrorCode::kConfigRange, "mask.block", 8, 9},
-                   {ErrorCode::kConfigUnknownName, "mask.pattern", 9, 11},
-                   {ErrorCode::kConfigUnknownName, "run.dtype", 11, 9},
-                   {ErrorCode::kConfigRange, "run.repeats", 12, 11},
-                   {ErrorCode::kConfigConflict, "run.scope", 13, 9},
-                   {ErrorCode::kConfigUnknownName, "run.strategies", 14, 14},
-                   {ErrorCode::kConfigConflict, "cluster.dp", 17, 6},
-                   {ErrorCode::kConfigUnknownKey, "rum", 18, 2}});
-}
-
-TEST(ReadConfig, UnknownKeysGetTheNearestKey) {
-  const auto problems = load_problems("[run]\ndtyp = \"fp32\"\n");
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].hint, "did you mean \"run.dtype\"?");
+TEST(ReadConfig, ValuesThatContradictEachOtherAreNamedWhereOneOfThemStands) {
+  const auto problems = load_problems(
+      "[model]\nactivations = \"qkv.npz\"\n[run]\nscope = \"layer\"\n"
+      "[cluster]\npreset = \"a800x8\"\ndp = 3\n");
+  ASSERT_EQ(problems.size(), 2u);
+  for (const auto& [field, line, column] : {std::tuple("run.scope", 4, 9), std::tuple("cluster.dp", 7, 6)}) {
+    const auto found = std::ranges::find(problems, field, &Problem::field);
+    ASSERT_NE(found, problems.end()) << field;
+    EXPECT_EQ(found->code, ErrorCode::kConfigConflict);
+    EXPECT_EQ(std::pair(found->place.line, found->place.column), std::pair(line, column)) << field;
+  }
 }
 
 TEST(ReadConfig, SectionsOfUnknownPatternsAndStrategiesAreProblems) {
@@ -146,17 +109,6 @@ TEST(Validate, TemporalPatternNeedsASpatiotemporalModel) {
   EXPECT_TRUE(validate(config, kNames).empty());
 }
 
-TEST(Validate, AWholeLayerTakesNoQueriesFromAFile) {
-  RunConfig config;
-  config.run.scope = RunScope::kLayer;
-  EXPECT_EQ(validate(config, kNames).size(), 0u);
-  config.model.activations = "qkv.npz";
-  ASSERT_EQ(validate(config, kNames).size(), 1u);
-  EXPECT_EQ(render(validate(config, kNames)[0]),
-            "error SPS-006: run.scope: a whole layer makes its q, k and v itself, and model.activations gives them\n"
-            "  use scope = attention, or leave activations out\n");
-}
-
 TEST(Validate, CatchesWhatNoSingleKeyShows) {
   const auto count = [](auto&& change) {
     RunConfig config;
@@ -178,9 +130,7 @@ TEST(Validate, AnExecutorIsAPairAndItsCommunicator) {
   const auto problems = [](const char* device, const char* backend, const char* comm) {
     RunConfig config;
     config.run.device = device, config.run.backend = backend, config.run.comm = comm;
-    std::string text;
-    for (const Problem& problem : validate(config, kNames)) text += render(problem);
-    return text;
+    return faults(config);
   };
   EXPECT_EQ(problems("cpu", "threads", "auto"), "");
   EXPECT_EQ(problems("cpu", "mpi", "auto"), "");
@@ -197,14 +147,11 @@ TEST(Validate, AnExecutorIsAPairAndItsCommunicator) {
 TEST(Validate, CollectorsAreAutoOrNoneAloneOrNames) {
   NameLists names = kNames;
   names.collectors = {"cupti", "nvml"};
-  names.collectors_of_programs = {"nccl"};
   const auto problems = [&](std::vector<std::string> collect, RunMode mode = RunMode::kExecute) {
     RunConfig config;
     config.run.collect = std::move(collect);
     config.run.mode = mode;
-    std::string text;
-    for (const Problem& problem : validate(config, names)) text += render(problem);
-    return text;
+    return faults(config, names);
   };
   EXPECT_EQ(problems({"auto"}), "");
   EXPECT_EQ(problems({"none"}, RunMode::kSimulate), "");
@@ -217,12 +164,6 @@ TEST(Validate, CollectorsAreAutoOrNoneAloneOrNames) {
   EXPECT_EQ(problems({"cupti"}, RunMode::kSimulate),
             "error SPS-006: run.collect: collectors watch devices while ranks run on them, which mode = simulate does "
             "not\n  use run.mode = execute, or leave run.collect out\n");
-  EXPECT_EQ(problems({"cupti", "nccl"}),
-            "error SPS-006: run.collect: nccl has nothing to collect in runs of plans, whose ranks move data without "
-            "it\n  leave nccl out; spscope attach -o OUT -- PROGRAM collects it of programs\n");
-  EXPECT_EQ(problems({"nvml, cupti"}),
-            "error SPS-005: run.collect: \"nvml, cupti\" is not a collector\n  write a list: --set "
-            "'run.collect=[\"nvml\", \"cupti\"]', or in a file collect = [\"nvml\", \"cupti\"]\n");
 }
 
 TEST(Override, HasTheChecksOfTheFile) {
@@ -283,12 +224,6 @@ TEST(CanonicalText, ReadsBackAsAnEqualConfig) {
   }
 }
 
-TEST(CanonicalText, NamesEveryKey) {
-  const std::string text = to_toml(RunConfig());
-  for (const FieldRow& row : config_fields())
-    EXPECT_NE(text.find("\n" + std::string(row.key) + " = "), std::string::npos) << row.name;
-}
-
 // Guards the promise that a hash outlives releases: these texts are written in databases.
 TEST(ConfigHash, IsStable) {
   RunConfig oldest;  // with the default strategies of the first hashes
@@ -298,12 +233,7 @@ TEST(ConfigHash, IsStable) {
   config.run.repeats = 7;
   config.run.dtype = Dtype::kFp32;
   // FNV-1a of "[run]\nrepeats = 7\ndtype = \"fp32\"\n".
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : std::string("[run]\nrepeats = 7\ndtype = \"fp32\"\n"))
-    hash = (hash ^ static_cast<std::uint64_t>(c)) * 1099511628211u;
-  char hex[17];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(hash));
-  EXPECT_EQ(config_hash(config), hex);
+  EXPECT_EQ(config_hash(config), "e549d76cbb0b16a6");
 }
 
 TEST(ConfigHash, IgnoresOrderAndOutputsOnly) {

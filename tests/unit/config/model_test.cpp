@@ -112,11 +112,5 @@ TEST(ResolveModel, SizesThatOverflowAreRefused) {
   EXPECT_EQ(model_problems({.heads = 4096, .head_dim = 1024}).size(), 1u);
 }
 
-TEST(ResolveModel, UnknownPresetGetsTheNearestName) {
-  const auto problems = model_problems({.preset = "wan2.1-t2v-14"});
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].hint, "did you mean \"wan2.1-t2v-14b\"?");
-}
-
 }  // namespace
 }  // namespace spscope

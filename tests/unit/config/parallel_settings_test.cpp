@@ -39,21 +39,5 @@ TEST(ParallelSettings, AreThoseThatAConfigMayHave) {
     }
 }
 
-TEST(ParallelSettings, OfOneNode) {
-  EXPECT_EQ(parallel_settings(model_of(2), cluster_of(1, 4)),
-            (std::vector<ParallelSetting>{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {4, 1}}));
-  EXPECT_EQ(parallel_settings(model_of(1), cluster_of(1, 2)), (std::vector<ParallelSetting>{{1, 1}, {2, 1}}));
-}
-
-TEST(Guidance, NeedsAsManyPasses) {
-  Cluster cluster = cluster_of(1, 8);
-  cluster.guidance = 2;
-  std::vector<Problem> problems;
-  check_guidance(model_of(1), cluster, problems);
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].field, "cluster.guidance");
-  EXPECT_NE(problems[0].hint.find("model.cfg = 2"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace spscope

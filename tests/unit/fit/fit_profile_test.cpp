@@ -86,11 +86,5 @@ TEST(FitProfile, TimesOfTwoModelsAreRefusedWithTheirLines) {
   }
 }
 
-TEST(FitProfile, AModelThatIsNotKnownIsNamed) {
-  std::vector<TimingRow> unknown = {rows().front()};
-  unknown.front().model = "no-such-model";
-  EXPECT_THROW(fit_profile(unknown, "", ""), Error);
-}
-
 }  // namespace
 }  // namespace spscope

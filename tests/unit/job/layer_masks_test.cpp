@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "backend/job/job_layers.h"
@@ -51,49 +50,18 @@ std::vector<std::int32_t> borders(const Job& job) {
   return {starts.begin(), starts.end()};
 }
 
-TEST(FileMask, HasBlocksOfOneSizeOverTextAndVideo) {
+// Its blocks are of one size over text and video, and are cut at the border of text that is replicated.
+TEST(FileMask, HasItsBordersAndThoseOfReplicatedText) {
   const TemporaryFolder folder;
   const std::string path = causal_file(folder);
-  for (const std::vector<std::string>& model : kJoint)
-    EXPECT_EQ(borders(job_of(path, model)), (std::vector<std::int32_t>{0, 64, 128, 192, 256, 290})) << model.front();
-}
-
-TEST(FileMask, IsCutAtTheBorderOfReplicatedText) {
-  const TemporaryFolder folder;
-  const std::string path = causal_file(folder);
-  std::vector<std::int32_t> expected[] = {{0, 60, 64, 128, 192, 256, 290}, {0, 64, 128, 192, 230, 256, 290}};
-  for (int i = 0; i < 2; ++i) {
+  const std::vector<std::int32_t> uniform = {0, 64, 128, 192, 256, 290};
+  const std::vector<std::int32_t> cut[] = {{0, 60, 64, 128, 192, 256, 290}, {0, 64, 128, 192, 230, 256, 290}};
+  for (std::size_t i = 0; i < 2; ++i) {
     std::vector<std::string> settings = kJoint[i];
+    EXPECT_EQ(borders(job_of(path, settings)), uniform) << settings.front();
     settings.push_back("run.text=replicate");
-    EXPECT_EQ(borders(job_of(path, settings)), expected[i]) << settings.front();
+    EXPECT_EQ(borders(job_of(path, settings)), cut[i]) << settings.front();
   }
-}
-
-TEST(FileMask, IsPlannedByEveryStrategyThatIsLegal) {
-  const TemporaryFolder folder;
-  const std::string path = causal_file(folder);
-  for (const std::vector<std::string>& model : kJoint)
-    for (const char* text : {"run.text=shard", "run.text=replicate"})
-      for (const char* ranks : {"cluster.ranks=1", "cluster.ranks=2", "cluster.ranks=3"}) {
-        std::vector<std::string> settings = model;
-        settings.insert(settings.end(), {text, ranks});
-        std::vector<std::string> names;
-        for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
-        const Job job = job_of(path, settings, names);
-        const ActivationSource activations(job);
-        const MaskSource source(job, activations);
-        int planned = 0;
-        for_each_layer(job, source, [&](const LayerOfJob& where) {
-          for (std::size_t i = 0; i < job.strategies.size(); ++i) {
-            const ChosenStrategy& chosen = job.strategies[i];
-            if (!chosen.strategy->legal(where.request, chosen.parameters).empty()) continue;
-            EXPECT_NO_THROW(plan_layer(chosen, where.request, where.decisions[i])) << chosen.id << " " << text;
-            ++planned;
-          }
-          return true;
-        });
-        EXPECT_GE(planned, 2) << "single and allgather_kv are always legal";
-      }
 }
 
 // At the second step the known mask is full and the executed one leaves the second head empty.

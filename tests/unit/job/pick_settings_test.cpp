@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
@@ -49,13 +48,6 @@ std::int64_t total_ns(const Picked& p, const Strategy& strategy, const Parameter
   return sum;
 }
 
-std::int64_t exhaustive_ns(const Picked& p, const Strategy& strategy) {
-  std::int64_t best = std::numeric_limits<std::int64_t>::max();
-  for (const Parameters& parameters : strategy.candidates(p.samples.front()))
-    best = std::min(best, total_ns(p, strategy, parameters));
-  return best;
-}
-
 std::vector<std::string> ids(const std::vector<ChosenStrategy>& strategies) {
   std::vector<std::string> list;
   for (const ChosenStrategy& c : strategies) list.push_back(c.id);
@@ -79,8 +71,11 @@ TEST(PickSettings, IsNeverMoreThanTwoPercentSlowerThanEveryCandidate) {
           ASSERT_TRUE(c.pick);
           if (c.pick->settings == 0) continue;
           const std::int64_t ns = total_ns(*p, *c.strategy, c.parameters);
+          std::int64_t best_ns = ns;
+          for (const Parameters& parameters : c.strategy->candidates(p->samples.front()))
+            best_ns = std::min(best_ns, total_ns(*p, *c.strategy, parameters));
           EXPECT_EQ(c.pick->predicted_ns, ns / 3) << c.id;
-          EXPECT_LE(static_cast<double>(ns), (1 + kMostRegret) * static_cast<double>(exhaustive_ns(*p, *c.strategy)))
+          EXPECT_LE(static_cast<double>(ns), (1 + kMostRegret) * static_cast<double>(best_ns))
               << c.id << ", " << pattern << " " << density << " " << scope;
           ++compared;
         }
@@ -106,22 +101,6 @@ TEST(PickSettings, StandsForEveryStrategyButTheBaseline) {
   EXPECT_FALSE(has_unpicked(load_job({"", {"ring"}, {}})));
 }
 
-TEST(PickSettings, KeepsThoseThatCannotRunWithTheirReason) {
-  const auto p = pick({"all"}, {"run.scope=attention", "model.heads=6", "model.head_dim=32"});
-  for (const char* id : {"ulysses", "snake", "dsp", "megatron_tp"}) {
-    EXPECT_EQ(find(*p, id).pick->settings, 0) << id;
-    EXPECT_FALSE(find(*p, id).strategy->legal(p->samples.front(), find(*p, id).parameters).empty()) << id;
-  }
-}
-
-TEST(PickSettings, DegreesFollowTheRanks) {
-  for (const char* ranks : {"4", "6", "8"}) {
-    const auto p = pick({"all"}, {std::string("cluster.ranks=") + ranks});
-    const Parameters& usp = find(*p, "usp").parameters;
-    EXPECT_EQ(usp.integer("ulysses") * usp.integer("ring"), std::stoi(ranks));
-  }
-}
-
 TEST(PickSettings, LeavesOutWhatIsAnotherStrategyOnSoFewRanks) {
   const auto two = pick({"all"}, {"cluster.ranks=2"});
   EXPECT_THAT(ids(two->strategies), ::testing::Not(::testing::Contains("usp")));
@@ -142,22 +121,16 @@ TEST(PickSettings, AllIsOneNameAmongOthers) {
   EXPECT_FALSE(find(*again, "usp").from_all);
 }
 
-TEST(PickSettings, KeepsParametersThatTheConfigGives) {
-  const auto p = pick({"all"}, {"strategy.usp.ulysses=2", "strategy.ring.order=contiguous"});
-  EXPECT_EQ(find(*p, "usp").parameters.integer("ulysses"), 2);
-  EXPECT_EQ(find(*p, "ring").parameters.text("order"), "contiguous");
-  EXPECT_EQ(find(*p, "ring").pick->settings, 1);
-}
-
-TEST(PickSettings, DoesNotTryOrdersOfADenseMask) {
-  const auto p = pick({"all"}, {"mask.pattern=dense"});
-  EXPECT_EQ(find(*p, "ring").pick->settings, 1);
-  EXPECT_TRUE(find(*p, "ring").pick->next_label.empty());
-}
-
-TEST(PickSettings, NamesTheSecondBest) {
-  const auto p = pick({"all"}, {"mask.density=0.3"});
-  const StrategyPick& usp = *find(*p, "usp").pick;
+TEST(PickSettings, TriesWhatTheConfigAndTheMaskLeaveOpen) {
+  const auto given = pick({"all"}, {"strategy.usp.ulysses=2", "strategy.ring.order=contiguous"});
+  EXPECT_EQ(find(*given, "usp").parameters.integer("ulysses"), 2);
+  EXPECT_EQ(find(*given, "ring").parameters.text("order"), "contiguous");
+  EXPECT_EQ(find(*given, "ring").pick->settings, 1);
+  const auto dense = pick({"all"}, {"mask.pattern=dense"});  // orders make no difference
+  EXPECT_EQ(find(*dense, "ring").pick->settings, 1);
+  EXPECT_TRUE(find(*dense, "ring").pick->next_label.empty());
+  const auto sparse = pick({"all"}, {"mask.density=0.3"});
+  const StrategyPick& usp = *find(*sparse, "usp").pick;
   EXPECT_EQ(usp.settings, 4);  // two meshes in two orders
   ASSERT_FALSE(usp.next_label.empty());
   EXPECT_GE(usp.next_ns, usp.predicted_ns);

@@ -54,19 +54,6 @@ TEST(DescribedWorkload, CountsRanksAndNodesOfOneReplica) {
   }
 }
 
-TEST(RefusedPlan, KeepsWhatTheStrategyDecided) {
-  StrategyResult result = described({"mask.pattern=dense", "model.heads=2", "cluster.ranks=2"}).second;
-  const StrategyResult before = result;
-  ASSERT_EQ(before.meshes.size(), 1U);
-  result.makespan_ns = 1;
-  refuse(result, {ErrorCode::kPlanInvalid, "strategy ring", "it has no plan", ""});
-  EXPECT_FALSE(result.legal());
-  EXPECT_EQ(result.label, before.label);
-  EXPECT_NE(result.label, result.name);
-  EXPECT_EQ(result.meshes, before.meshes);
-  EXPECT_FALSE(result.makespan_ns);
-}
-
 TEST(DescribedWorkload, HasNoTextThatIsNotUtf8) {
   const Workload workload =
       described({"mask.pattern=dense", "model.heads=2", "cluster.ranks=2"}, "file m\xff.npy").first;

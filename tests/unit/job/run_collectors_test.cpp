@@ -57,7 +57,7 @@ RunCollectors collectors_of(std::vector<std::string> collect, std::string_view d
 TEST(RunCollectors, AutoTakesTheBestThatCanOnGpusAndNoneElsewhere) {
   EXPECT_THAT(names(collectors_of({"auto"}, "cuda", kCan)), ElementsAre("best"));
   EXPECT_THAT(names(collectors_of({"auto"}, "cpu", kCan)), IsEmpty());
-  EXPECT_THAT(names(collectors_of({"none"}, "cuda", kCan)), IsEmpty());
+  EXPECT_THROW(collectors_of({"best"}, "cpu", kCan), Error) << "there is no GPU to watch";
   EXPECT_THAT(names(collectors_of({"spare", "best"}, "cuda", kCan)), ElementsAre("best", "spare"));
 }
 
@@ -70,32 +70,12 @@ TEST(RunCollectors, WhatAutoLeavesOutIsANoteAndAnotherTakesItsPlace) {
   EXPECT_THAT(refused.left_out()[0], HasSubstr("another one traces already; run without it"));
 }
 
-TEST(RunCollectors, WhatAutoLeavesOutIsStoredWithItsReason) {
-  const std::vector<CollectorRecord> records = collectors_of({"auto"}, "cuda", kCannot).records(3);
-  ASSERT_EQ(records.size(), 2u);
-  EXPECT_EQ(records[1], (CollectorRecord{.first_rank = 3,
-                                         .name = "best",
-                                         .notes = "best: there is no library; install it",
-                                         .outcome = CollectorOutcome::kNotStarted}));
-}
-
 TEST(RunCollectors, WhatHasNothingToWatchInRunsIsTakenByItsNameAlone) {
   const RunCollectors all = collectors_of({"auto"}, "cuda", kByName);
   EXPECT_THAT(names(all), ElementsAre("best"));
   EXPECT_EQ(all.records(0).size(), 1u) << "nobody asked for the other";
   for (const std::string& note : all.left_out()) EXPECT_THAT(note, ::testing::Not(HasSubstr("named")));
   EXPECT_THAT(names(collectors_of({"named"}, "cuda", kByName)), ElementsAre("named"));
-}
-
-TEST(RunCollectors, OneThatIsNamedAndCannotIsAnError) {
-  try {
-    collectors_of({"best"}, "cuda", kFails);
-    FAIL() << "it was started";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kCannotCollect);
-    EXPECT_EQ(error.hint(), "run without it");
-  }
-  EXPECT_THROW(collectors_of({"best"}, "cpu", kCan), Error) << "there is no GPU to watch";
 }
 
 TEST(RunCollectors, CostsAndNotesAreThoseOfTheCollector) {

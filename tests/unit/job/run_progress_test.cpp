@@ -60,9 +60,10 @@ class Count : public ::testing::Test {
   }
   void pass_seconds(int seconds) { now_ns_ += seconds * kSecond; }
   void plan(int strategy, int seconds_a_pass) {
-    count_->say("plan", strategy, job_.strategies[static_cast<std::size_t>(strategy)].id, "label");
+    const std::string& id = job_.strategies[static_cast<std::size_t>(strategy)].id;
+    count_->say("plan", strategy, id, "label");
     pass_seconds(1);
-    count_->say("run", strategy, job_.strategies[static_cast<std::size_t>(strategy)].id, "label");
+    count_->say("run", strategy, id, "label");
     for (int pass = 1; pass <= 3; ++pass) {
       pass_seconds(seconds_a_pass);
       count_->say_passes(pass, 3);
@@ -74,23 +75,6 @@ class Count : public ::testing::Test {
   std::optional<ProgressCount> count_;
   std::vector<RunProgress> said_;
 };
-
-TEST_F(Count, WarmUpsAreNoRepeats) {
-  count_->begin_layer(0, 0);
-  plan(0, 2);
-  for (const RunProgress& p : said_) {
-    EXPECT_LE(p.repeat, p.repeats);
-    EXPECT_EQ(p.repeats, 2);
-  }
-  EXPECT_EQ(said_.back().repeat, 2);
-  EXPECT_EQ(said_.back().warmups_done, 1);
-  EXPECT_EQ(said_.back().strategy_number, 1);
-  count_->end_plan(0, true);
-  count_->say("plan", 1, "ulysses", "ulysses u4");
-  EXPECT_EQ(said_.back().repeat, 0);
-  EXPECT_EQ(said_.back().done, 1);
-  EXPECT_EQ(said_.back().total, 6);
-}
 
 TEST_F(Count, TellsWhatIsLeftFromWhatWas) {
   count_->begin_layer(0, 0);
@@ -151,7 +135,7 @@ TEST_F(Count, IllegalStrategiesTakeNoTime) {
 
 TEST(ProgressPage, TakesWhatIsSaidToThoseWhoLookOn) {
   const TemporaryFolder folder;
-  const std::string path = (folder.path() / "run.progress").string();
+  const std::string path = folder / "run.progress";
   ProgressReader reader(path);
   EXPECT_FALSE(reader.read());
   const ProgressPage page(path);
@@ -170,18 +154,22 @@ TEST(ProgressPage, TakesWhatIsSaidToThoseWhoLookOn) {
   EXPECT_EQ(reader.read()->label, "usp u4 r2");
 }
 
-TEST(ProgressPage, CutsACauseThatFindsNoRoomBetweenCharacters) {
-  const TemporaryFolder folder;
-  const std::string path = (folder.path() / "run.progress").string();
-  const ProgressPage page(path);
-  ProgressReader reader(path);
+class Page : public ::testing::Test {
+ protected:
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_ / "run.progress";
+  const ProgressPage page_{path_};
+  ProgressReader reader_{path_};
+};
+
+TEST_F(Page, CutsACauseThatFindsNoRoomBetweenCharacters) {
   for (const std::string part : std::initializer_list<const char*>{"\x01", "\"", "\u00e4", "\U0001f600"}) {
     std::string cause = "x";
     while (cause.size() < 5000) cause += part;
-    page.write(running());
-    page.set_cause(cause, 3);
-    page.set_end(1);
-    const std::optional<RunProgress> said = reader.read();
+    page_.write(running());
+    page_.set_cause(cause, 3);
+    page_.set_end(1);
+    const std::optional<RunProgress> said = reader_.read();
     ASSERT_TRUE(said);
     EXPECT_EQ(said->exit_code, 1);
     EXPECT_GT(said->cause.size(), 200u);
@@ -190,17 +178,13 @@ TEST(ProgressPage, CutsACauseThatFindsNoRoomBetweenCharacters) {
   }
 }
 
-TEST(ProgressPage, AHalfWrittenPageIsNone) {
-  const TemporaryFolder folder;
-  const std::string path = (folder.path() / "run.progress").string();
-  const ProgressPage page(path);
-  page.write(running());
-  ProgressReader reader(path);
-  ASSERT_TRUE(reader.read());
-  std::fstream(path, std::ios::in | std::ios::out).seekp(60) << '#';
-  EXPECT_FALSE(reader.read());
-  std::filesystem::resize_file(path, 100);
-  EXPECT_FALSE(reader.read());
+TEST_F(Page, HalfWrittenIsNone) {
+  page_.write(running());
+  ASSERT_TRUE(reader_.read());
+  std::fstream(path_, std::ios::in | std::ios::out).seekp(60) << '#';
+  EXPECT_FALSE(reader_.read());
+  std::filesystem::resize_file(path_, 100);
+  EXPECT_FALSE(reader_.read());
 }
 
 }  // namespace

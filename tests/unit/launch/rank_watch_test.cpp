@@ -82,90 +82,84 @@ struct Watched {
   }
 };
 
+// While the run goes on, or at its end when it ends well before that is known.
 TEST(RankWatch, TellsAStopOnceAndThatItIsOver) {
-  Watched w;
-  w.look(0.1);
-  EXPECT_THAT(w.said, IsEmpty());
-  w.look(1, SIGSTOP, 0.3);
-  ASSERT_EQ(w.said.size(), 1u);
-  EXPECT_THAT(w.said[0], HasSubstr("rank 1 is stopped in op 11 (sequence 4, lane 0)"));
-  EXPECT_THAT(w.said[0], HasSubstr("kill -CONT " + std::to_string(w.ranks.pid(1))));
-  w.look(1, SIGCONT, 3.5);
-  ASSERT_EQ(w.said.size(), 2u);
-  EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
-  w.watch.ended({});
-  EXPECT_FALSE(w.watch.cause());
-  ASSERT_EQ(w.watch.incidents().size(), 1u);
-  EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kStopped);
-  EXPECT_EQ(w.watch.incidents()[0].op_id, 11);
-  EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("it went on after 0."));
-}
-
-// The ranks that waited for it have left, and mpirun lets it go on to end it: however long that takes.
-TEST(RankWatch, DoesNotSayThatARankGoesOnWhichIsBeingEnded) {
-  Watched w;
-  w.look(1, SIGSTOP, 0.3);
-  w.look(0, SIGUSR1, 0.1);
-  w.look(1, SIGCONT, 3.5);
-  EXPECT_EQ(w.said.size(), 1u);
-  w.watch.ended({.exit_code = 74});
-  ASSERT_TRUE(w.watch.cause());
-  EXPECT_EQ(w.watch.cause()->trouble, RankTrouble::kStopped);
-  EXPECT_EQ(w.watch.cause()->rank, 1);
-  ASSERT_EQ(w.watch.incidents().size(), 1u);
-  EXPECT_THAT(w.watch.incidents()[0].message, Not(HasSubstr("went on")));
-}
-
-// A run that ends well before that is known tells it at its end.
-TEST(RankWatch, TellsAtTheEndThatAStopIsOver) {
-  Watched w;
-  w.look(1, SIGSTOP, 0.3);
-  w.look(1, SIGCONT, 0.1);
-  w.watch.ended({});
-  ASSERT_EQ(w.said.size(), 2u);
-  EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
-  EXPECT_FALSE(w.watch.cause());
-}
-
-// mpirun ends the others, and its exit code says which signal ended the first.
-TEST(RankWatch, KeepsTheFirstThatDiedAndNotThoseThatFollowed) {
-  Watched w;
-  w.look(0.05);
-  w.look(1, SIGKILL, 0.2);
-  w.look(0, SIGTERM, 0.2);
-  w.watch.ended({.exit_code = 137, .signal = SIGKILL});
-  ASSERT_TRUE(w.watch.cause());
-  EXPECT_EQ(w.watch.cause()->rank, 1);
-  EXPECT_EQ(w.watch.cause()->trouble, RankTrouble::kKilled);
-  EXPECT_THAT(w.watch.cause()->message, HasSubstr("rank 1 ended in op 11 (sequence 4, lane 0): its process"));
-  EXPECT_THAT(w.watch.cause()->message, HasSubstr("signal 9 (Killed)"));
-  ASSERT_EQ(w.watch.incidents().size(), 1u);
-  EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kKilled);
-}
-
-// Ranks that end with an error, or well, say so themselves.
-TEST(RankWatch, KeepsNothingOfRanksThatEndedByThemselves) {
-  for (const int code : {0, 1}) {
+  for (const bool known : {true, false}) {
     Watched w;
-    if (code == 1) w.ranks.signal(0, SIGKILL);
     w.look(0.1);
-    w.watch.ended({.exit_code = code});
+    EXPECT_THAT(w.said, IsEmpty());
+    w.look(1, SIGSTOP, 0.3);
+    ASSERT_EQ(w.said.size(), 1u);
+    EXPECT_THAT(w.said[0], HasSubstr("rank 1 is stopped in op 11 (sequence 4, lane 0)"));
+    EXPECT_THAT(w.said[0], HasSubstr("kill -CONT " + std::to_string(w.ranks.pid(1))));
+    w.look(1, SIGCONT, known ? 3.5 : 0.1);
+    EXPECT_EQ(w.said.size(), known ? 2u : 1u);
+    w.watch.ended({});
+    ASSERT_EQ(w.said.size(), 2u);
+    EXPECT_THAT(w.said[1], HasSubstr("rank 1 goes on after 0."));
     EXPECT_FALSE(w.watch.cause());
-    EXPECT_THAT(w.watch.incidents(), IsEmpty());
+    ASSERT_EQ(w.watch.incidents().size(), 1u);
+    EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kStopped);
+    EXPECT_EQ(w.watch.incidents()[0].op_id, 11);
+    EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("it went on after 0."));
   }
 }
 
-// When mpirun tells nothing, the rank that went first without having told all it had to is the cause; unless another
-// one had ended by itself before, which has mpirun end the rest.
-TEST(RankWatch, NamesTheFirstThatWentWhenMpirunHangs) {
-  for (const bool leaves : {false, true}) {
+// The ranks that waited for it have left, and mpirun lets it go on to end it, however long that takes, or it does not.
+TEST(RankWatch, NamesAStoppedRankAndDoesNotSayThatItGoesOnToBeEnded) {
+  for (const bool continued : {true, false}) {
+    Watched w;
+    w.look(1, SIGSTOP, 0.3);
+    w.look(0, SIGUSR1, 0.1);
+    if (continued) w.look(1, SIGCONT, 3.5);
+    EXPECT_EQ(w.said.size(), 1u);
+    w.watch.ended({.exit_code = 74});
+    ASSERT_TRUE(w.watch.cause());
+    EXPECT_EQ(w.watch.cause()->trouble, RankTrouble::kStopped);
+    EXPECT_EQ(w.watch.cause()->rank, 1);
+    ASSERT_EQ(w.watch.incidents().size(), 1u);
+    EXPECT_THAT(w.watch.incidents()[0].message, Not(HasSubstr("went on")));
+  }
+}
+
+// Who ended a run: the first rank that died and not those that mpirun ended after it, whose exit code says which signal
+// that was; nobody where ranks ended with an error, or well, which they say themselves. When mpirun tells nothing, it
+// is the rank that went first without having told all it had to, unless one had ended by itself before, which has
+// mpirun end the rest.
+TEST(RankWatch, KeepsTheCauseAlone) {
+  struct Run {
+    std::vector<std::pair<int, int>> signals;  // rank and signal, one after the other
+    LaunchEnd end;
+    std::optional<int> cause;               // its rank
+    std::vector<std::string> message = {};  // parts of it
+  };
+  const Run kRuns[] = {{{{1, SIGKILL}, {0, SIGTERM}},
+                        {.exit_code = 137, .signal = SIGKILL},
+                        1,
+                        {"rank 1 ended in op 11 (sequence 4, lane 0): its process", "signal 9 (Killed)"}},
+                       {{}, {.exit_code = 0}, {}},
+                       {{{0, SIGKILL}}, {.exit_code = 1}, {}},
+                       {{{1, SIGKILL}, {0, SIGKILL}}, {.exit_code = 1, .mpirun_hung = true}, 1},
+                       {{{1, SIGUSR1}, {0, SIGKILL}}, {.exit_code = 1, .mpirun_hung = true}, {}},
+                       {{},
+                        {.signal = SIGKILL, .mpirun_died = true},
+                        -1,
+                        {"mpirun was ended by signal 9 (Killed), and with it the ranks"}}};
+  for (const Run& run : kRuns) {
+    SCOPED_TRACE(&run - kRuns);
     Watched w;
     w.look(0.05);
-    w.look(1, leaves ? SIGUSR1 : SIGKILL, 0.2);
-    w.look(0, SIGKILL, 0.2);
-    EXPECT_FALSE(w.watch.ended_well());
-    w.watch.ended({.exit_code = 1, .mpirun_hung = true});
-    EXPECT_EQ(w.watch.cause() ? w.watch.cause()->rank : -1, leaves ? -1 : 1);
+    for (const auto& [rank, signal] : run.signals) w.look(rank, signal, 0.2);
+    w.watch.ended(run.end);
+    const std::optional<RankFinding>& cause = w.watch.cause();
+    ASSERT_EQ(cause.has_value(), run.cause.has_value());
+    EXPECT_EQ(w.watch.incidents().size(), cause ? 1u : 0u);
+    if (!cause) continue;
+    EXPECT_EQ(cause->rank, *run.cause);
+    // Of which signal is known where mpirun tells it.
+    EXPECT_EQ(cause->trouble, run.end.mpirun_hung ? RankTrouble::kLost : RankTrouble::kKilled);
+    EXPECT_EQ(w.watch.incidents()[0].kind, run.end.mpirun_hung ? IncidentKind::kLost : IncidentKind::kKilled);
+    for (const std::string& part : run.message) EXPECT_THAT(cause->message, HasSubstr(part));
   }
 }
 
@@ -199,24 +193,6 @@ TEST(RankWatch, KnowsRanksThatEndedWellByTheirPages) {
   EXPECT_TRUE(w.watch.ended_well());
   w.watch.ended({.mpirun_hung = true});
   EXPECT_FALSE(w.watch.cause());
-}
-
-TEST(RankWatch, NamesARankThatIsStillStoppedWhenTheRunFails) {
-  Watched w;
-  w.look(1, SIGSTOP, 0.1);
-  w.watch.ended({.exit_code = 74});
-  ASSERT_TRUE(w.watch.cause());
-  EXPECT_EQ(w.watch.cause()->trouble, RankTrouble::kStopped);
-  EXPECT_EQ(w.watch.incidents().size(), 1u);
-}
-
-TEST(RankWatch, NamesMpirunWhenItDied) {
-  Watched w;
-  w.look(0.05);
-  w.watch.ended({.signal = SIGKILL, .mpirun_died = true});
-  ASSERT_TRUE(w.watch.cause());
-  EXPECT_EQ(w.watch.cause()->rank, -1);
-  EXPECT_EQ(w.watch.cause()->message, "mpirun was ended by signal 9 (Killed), and with it the ranks");
 }
 
 // Nobody does anything: the one that the others wait for is named, with what they wait for.

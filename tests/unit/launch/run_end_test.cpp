@@ -61,25 +61,11 @@ class EndOfRun : public ::testing::Test {
   RunEnd end_;
 };
 
-TEST_F(EndOfRun, ARunThatIsCompleteIsShown) {
-  EXPECT_EQ(finish(), kExitDone);
-  EXPECT_THAT(listener_.said, ElementsAre("made " + out_, "show " + out_));
-}
-
 TEST_F(EndOfRun, TheVerdictOfTheResultIsTheExitCode) {
   listener_.verdict = kExitUsage;
   EXPECT_EQ(finish(), kExitUsage);
+  EXPECT_THAT(listener_.said, ElementsAre("made " + out_, "show " + out_));
   EXPECT_EQ(page_.read()->cause, "no strategy can run this workload");
-}
-
-TEST_F(EndOfRun, AFailureNamesTheFileThatHasTheEvents) {
-  end_.outcome.reset();
-  end_.failure = Error(ErrorCode::kRankFailed, "rank 1 failed");
-  const Error error = error_of_finish();
-  EXPECT_STREQ(error.what(), "rank 1 failed");
-  EXPECT_EQ(error.hint(), "0 events up to then are kept in " + out_);
-  EXPECT_TRUE(std::filesystem::exists(out_));
-  EXPECT_THAT(listener_.said, ElementsAre("made " + out_));
 }
 
 TEST_F(EndOfRun, WithoutShardsThereIsNoFile) {
@@ -98,15 +84,15 @@ TEST_F(EndOfRun, AnInterruptedRunShowsItsLayersAndFails) {
 }
 
 TEST_F(EndOfRun, LostEventsAreAnErrorBehindTheResult) {
-  end_.outcome->layer_passes_done = 1;
   end_.lost = Error(ErrorCode::kStoreWrite, "the disk is full");
+  end_.outcome->layer_passes_done = 1;
   EXPECT_STREQ(error_of_finish().what(), "the disk is full");
   EXPECT_THAT(listener_.said, ElementsAre("made " + out_, "show " + out_, HasSubstr("interrupted")));
 }
 
 TEST_F(EndOfRun, LostEventsBeforeTheFirstLayerLeaveNoResult) {
-  end_.outcome->layer_passes_done = 0;
   end_.lost = Error(ErrorCode::kStoreWrite, "the disk is full");
+  end_.outcome->layer_passes_done = 0;
   EXPECT_EQ(error_of_finish().hint(), "0 events up to then are kept in " + out_);
   EXPECT_THAT(listener_.said, ElementsAre("made " + out_));
 }
@@ -130,12 +116,6 @@ TEST_F(EndOfRun, AFailureIsSaidAlsoWhenNoFileCanBeMade) {
   EXPECT_EQ(error_of_finish().code(), ErrorCode::kStoreWrite);
   ASSERT_EQ(listener_.said.size(), 1u);
   EXPECT_THAT(listener_.said[0], HasSubstr("rank 1 failed"));
-}
-
-TEST_F(EndOfRun, ThePageSaysHowItEnded) {
-  EXPECT_EQ(publish_end(page_, listener_, [] { return 0; }), 0);
-  EXPECT_EQ(page_.read()->exit_code, 0);
-  EXPECT_EQ(listener_.exit_code, 0);
 }
 
 TEST_F(EndOfRun, ThePageKeepsTheFirstCause) {

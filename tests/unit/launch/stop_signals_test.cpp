@@ -22,12 +22,6 @@ namespace {
 using ::testing::ExitedWithCode;
 using ::testing::KilledBySignal;
 
-TEST(StopSignals, ManyAtOnceAreOneRequest) {
-  EXPECT_EXIT(take({SIGTERM, SIGUSR1}, {}), ExitedWithCode(SIGTERM), "");
-  EXPECT_EXIT(take({SIGUSR1, SIGUSR1}, {}), ExitedWithCode(SIGUSR1), "");
-  EXPECT_EXIT(take({SIGINT, SIGINT, SIGTERM, SIGHUP, SIGTERM}, {}), ExitedWithCode(SIGINT), "");
-}
-
 TEST(StopSignals, ThatOfAPersonASecondLaterEndsTheProgram) {
   EXPECT_EXIT(take({SIGINT}, {SIGINT}), KilledBySignal(SIGINT), "");
 }

@@ -33,13 +33,14 @@ Observation sample() {
   return o;
 }
 
+std::string text_of(const Observation& observed) { return render_markdown(make_report({}, {}, {&observed, 1})); }
+
 TEST(ObservedPart, SaysWhatRanAndForHowLong) {
   const std::vector<Observation> observed = {sample()};
   const Report report = make_report({}, {}, observed);
   EXPECT_EQ(report.title, "An observed program");
-  const std::string text = render_markdown(report);
   EXPECT_THAT(
-      text,
+      render_markdown(report),
       AllOf(HasSubstr("observed, all times measured; 2 ranks; the program ran 3.00 ms; 2.50 ms from its first to "
                       "its last event"),
             HasSubstr("| rank 0 | device stream |"), HasSubstr("| no rank | NCCL | transfer |"), HasSubstr("gemm"),
@@ -59,37 +60,32 @@ TEST(ObservedPart, SaysWhatCollectorsDidNotCollect) {
     o.collectors.back().process = fmt::format("python (process {})", process);
     o.collectors.back().cost.dropped = 0;
   }
-  const std::vector<Observation> observed = {o};
-  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
-              AllOf(HasSubstr("at least 1,234 | at least 5 |"), HasSubstr("at least 1,234 | unknown |"),
-                    HasSubstr("did not collect"), HasSubstr("nvml: there is no NVML"),
-                    HasSubstr("3 processes: cupti: no ranges")));
+  EXPECT_THAT(text_of(o), AllOf(HasSubstr("at least 1,234 | at least 5 |"), HasSubstr("at least 1,234 | unknown |"),
+                                HasSubstr("did not collect"), HasSubstr("nvml: there is no NVML"),
+                                HasSubstr("3 processes: cupti: no ranges")));
 }
 
 TEST(ObservedPart, HasOperationsOfNcclWithWhatTheyWaitedFor) {
-  std::vector<Observation> observed = {sample()};
-  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+  Observation observed = sample();
+  EXPECT_THAT(text_of(observed),
               AllOf(HasSubstr("| operation | count | bytes | total | queued | on device | mean |"),
                     HasSubstr("| AllReduce RING SIMPLE | 4 | 8.00 MB | 1.60 ms | 300 us | 1.30 ms | 400 us |"),
                     HasSubstr("Queued: from the call"), Not(HasSubstr("is not known"))));
   // Those of copy engines are in no sum of what the device did.
-  observed.front().operations.push_back({"AllGather CE", 3, 0, 30, 600, 0, 0, 0});
-  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
-              AllOf(HasSubstr("| AllGather CE | 3 | 30 B | 600 ns | – | – | 200 ns |"),
-                    HasSubstr("Of 3 of the 7 that ended the begin on the device is not known")));
+  observed.operations.push_back({"AllGather CE", 3, 0, 30, 600, 0, 0, 0});
+  EXPECT_THAT(text_of(observed), AllOf(HasSubstr("| AllGather CE | 3 | 30 B | 600 ns | – | – | 200 ns |"),
+                                       HasSubstr("Of 3 of the 7 that ended the begin on the device is not known")));
   // An NCCL that does not tell when its device began, and an operation that hangs.
-  observed.front().operations = {{"Send", 2, 1, 300, 800'000, 0, 0, 0}};
-  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
+  observed.operations = {{"Send", 2, 1, 300, 800'000, 0, 0, 0}};
+  EXPECT_THAT(text_of(observed),
               AllOf(HasSubstr("| operation | count | not ended | bytes | total | mean |"),
                     HasSubstr("| Send | 2 | 1 | 300 B | 800 us | 400 us |"), Not(HasSubstr("Queued"))));
 }
 
 TEST(ObservedPart, HasCountersWithTheirUnits) {
-  const std::vector<Observation> observed = {sample()};
-  EXPECT_THAT(render_markdown(make_report({}, {}, observed)),
-              AllOf(HasSubstr("| GPU 0 SM clock | 1,200 MHz | 1,976 MHz | 1,980 MHz |"),
-                    HasSubstr("| GPU 0 temperature | 41 °C | 50.2 °C | 63 °C |"),
-                    HasSubstr("| GPU 0 energy, in all | – | – | 140 J |")));
+  EXPECT_THAT(text_of(sample()), AllOf(HasSubstr("| GPU 0 SM clock | 1,200 MHz | 1,976 MHz | 1,980 MHz |"),
+                                       HasSubstr("| GPU 0 temperature | 41 °C | 50.2 °C | 63 °C |"),
+                                       HasSubstr("| GPU 0 energy, in all | – | – | 140 J |")));
 }
 
 TEST(ObservedPart, SaysWhatIsMissing) {
@@ -101,12 +97,10 @@ TEST(ObservedPart, SaysWhatIsMissing) {
   o.operations.clear();
   o.counters.clear();
   o.recording = {.events_sent = 9, .events_stored = 7, .dropped = 2, .incidents = {{"rank 1, killed: signal 9"}}};
-  const std::vector<Observation> observed = {o};
-  const std::string text = render_markdown(make_report({}, {}, observed));
-  EXPECT_THAT(text, AllOf(HasSubstr("all times measured; no ranks"), HasSubstr("Nobody saw the program end"),
-                          HasSubstr("2 of 9 events are not in the file"), HasSubstr("Rank 1, killed"),
-                          HasSubstr("No event was recorded"), HasSubstr("spscope doctor"), Not(HasSubstr("NCCL")),
-                          Not(HasSubstr("GPUs"))));
+  EXPECT_THAT(text_of(o), AllOf(HasSubstr("all times measured; no ranks"), HasSubstr("Nobody saw the program end"),
+                                HasSubstr("2 of 9 events are not in the file"), HasSubstr("Rank 1, killed"),
+                                HasSubstr("No event was recorded"), HasSubstr("spscope doctor"), Not(HasSubstr("NCCL")),
+                                Not(HasSubstr("GPUs"))));
 }
 
 }  // namespace

@@ -34,31 +34,6 @@ TEST(Sweep, AxesHaveValuesThatMayHoldCommas) {
   EXPECT_THROW(sweep_axes(std::vector<std::string>{"mask.seed=1", "mask.seed=2"}), Error);
 }
 
-TEST(Sweep, KeysThatSayWhereFilesGoAreNoAxes) {
-  for (const char* wrong : {"run.output=a.db,b.db", "run.scratch=/tmp"}) {
-    try {
-      sweep_axes(std::vector<std::string>{wrong});
-      FAIL() << wrong;
-    } catch (const Error& error) {
-      ASSERT_EQ(error.problems().size(), 1u);
-      EXPECT_THAT(error.problems()[0].message, testing::HasSubstr("says where files go"));
-      EXPECT_THAT(error.problems()[0].hint, testing::HasSubstr("-o names the table"));
-    }
-  }
-}
-
-TEST(Sweep, CellsAreAllCombinationsAndAllChecked) {
-  const auto axes = two_axes();
-  const auto cells = sweep_cells(kSmall, axes, 3, kMemory);
-  ASSERT_EQ(cells.size(), 4u);
-  EXPECT_THAT(cells[1].values, testing::ElementsAre("0.2", "4"));
-  EXPECT_EQ(cells[1].job.cluster.ranks, 4);
-  EXPECT_EQ(cells[1].job.config.mask.density, 0.2);
-  EXPECT_NE(cells[0].hash, cells[1].hash);
-  const auto wrong = sweep_axes(std::vector<std::string>{"cluster.ranks=2,100000"});
-  EXPECT_THROW(sweep_cells(kSmall, wrong, 3, kMemory), Error);
-}
-
 TEST(Sweep, OneSeedOfMasksThatAreNotDrawn) {
   const auto axes = sweep_axes(std::vector<std::string>{"mask.pattern=dense,sparge"});
   const auto cells = sweep_cells(kSmall, axes, 3, kMemory);
@@ -129,27 +104,14 @@ TEST(Sweep, GoesOnFromItsOwnTableOnly) {
   }
 }
 
-// One for each combination of the other axes, which names only what its cells have in common.
-TEST(Sweep, DrawsFigures) {
-  const auto figures_of = [](const std::vector<SweepAxis>& axes) {
-    const auto cells = sweep_cells(kSmall, axes, 1, kMemory);
-    SweepTable table(axes, "v");
-    for (const SweepCell& cell : cells) table.add(cell, run_seeds(cell.job, cell.seeds, kQuiet));
-    return table.figures(axes, cells);
-  };
-  const auto figures = figures_of(two_axes());
-  ASSERT_EQ(figures.size(), 2u);
-  EXPECT_TRUE(figures.contains("sweep-mask-density-cluster-ranks-2.svg"));
-  for (const auto& [name, svg] : figures) {
-    const char* ranks = name == "sweep-mask-density-cluster-ranks-2.svg" ? "2" : "4";
-    EXPECT_THAT(svg,
-                testing::AllOf(testing::StartsWith("<svg xmlns="), testing::EndsWith("</svg>\n"),
-                               testing::HasSubstr(">ulysses</text>"),
-                               testing::HasSubstr(std::string(">wan-mini, ") + ranks + " x a800, attention</text>")));
-  }
-  const auto one = figures_of(sweep_axes(std::vector<std::string>{"cluster.ranks=2,4"}));
-  ASSERT_EQ(one.size(), 1u);
-  EXPECT_THAT(one.begin()->second, testing::HasSubstr(">wan-mini, a800, attention</text>"));
+TEST(Sweep, AFigureNamesWhatItsCellsHaveInCommon) {
+  const auto axes = sweep_axes(std::vector<std::string>{"cluster.ranks=2,4"});
+  const auto cells = sweep_cells(kSmall, axes, 1, kMemory);
+  SweepTable table(axes, "v");
+  for (const SweepCell& cell : cells) table.add(cell, run_seeds(cell.job, cell.seeds, kQuiet));
+  const auto figures = table.figures(axes, cells);
+  ASSERT_EQ(figures.size(), 1u);
+  EXPECT_THAT(figures.begin()->second, testing::HasSubstr(">wan-mini, a800, attention</text>"));
 }
 
 TEST(Spread, IsMeanExtremesAndDeviation) {
