@@ -3,7 +3,7 @@ long names and with 4,096 ranks; each with the combinations of theme, size and s
 """
 import itertools
 
-from test_files import foreign, no_store, plan_lost, truncated
+from damaged import UNREADABLE, foreign, plan_lost
 
 THEMES, SIZES, SCALES = ("dark", "light"), ("1280x720", "1920x1080", "3840x2160"), (1, 1.5, 2)
 MATRIX = list(itertools.product(THEMES, SIZES, SCALES))
@@ -35,7 +35,7 @@ FILE_KNOWN = 2
 
 def _made(world, name, make):
     path = world.folder / name
-    make(world, path)
+    make(world.demo, path)
     return path
 
 
@@ -57,8 +57,7 @@ def stored_states(world):
     partly = world.changed_copy("partly.db", "update workload set denoise_steps = denoise_steps + 2", "update run set timing = 1",
                                 "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
     return {"demo": ([world.demo], HALF), "no file": ([], FEW), "long names": ([long_name], FEW),
-            "failed": ([_made(world, "broken.db", no_store)], SMALL), "foreign": ([other], SMALL), "missing file": ([world.folder / "nowhere.db"], SMALL),
-            "truncated": ([_made(world, "truncated.db", truncated)], TIGHTEST), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
+            "failed": ([_made(world, "broken.db", UNREADABLE["page"])], SMALL), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
             "lost thumbnails": ([world.changed_copy("thumbnails.db", "delete from mask_thumbnail")], TIGHTEST),
             "no timeline": ([world.changed_copy("figures.db", "update repeat set has_timeline = 0")], TIGHTEST),
             "partly there": ([partly], TIGHTEST), "one strategy": ([f"{world.demo}?s=ring"], TIGHTEST),

@@ -36,8 +36,7 @@ class Place:
         self.scratch.mkdir()
         for preset, text in PRESETS.items():
             (self.config / f"spscope/presets/{preset}.toml").write_text(text, encoding="utf-8")
-        self.environment = {"XDG_CONFIG_HOME": str(self.config), "TMPDIR": str(self.scratch),
-                            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        self.environment = {"XDG_CONFIG_HOME": str(self.config), "TMPDIR": str(self.scratch)}
         self.settings = self.config / "spscope/desktop.json"
         self.windows, self.children = [], []
 

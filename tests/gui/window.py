@@ -164,6 +164,18 @@ class Window:
     def texts(self):
         return [i["text"] for i in self.items if i["kind"] == "text"]
 
+    def rows(self, table):
+        """Texts of the rows of a table that can be seen."""
+        return [i["text"] for i in self.items if f"/{table}/rows/row " in i["path"] and i["kind"] == "row"]
+
+    @property
+    def details(self):
+        return " ".join(i["text"] for i in self.items if i["path"].startswith("details/"))
+
+    @property
+    def tooltip(self):
+        return [i["text"] for i in self.items if i["layer"] == 2]
+
     def says(self, words):
         return any(words in i["text"] for i in self.items)
 
@@ -286,6 +298,20 @@ class Window:
         before = self.read()
         self._xdotool("type", "--delay", 6, "--", text)
         return self.settle(before, len(text))
+
+    def fill(self, field, text):
+        self.click(field)
+        self.press("Ctrl+A")
+        self.type(text)
+
+    def choose(self, field, option):
+        self.click(field, "choice")
+        self.click(option)
+
+    def ask(self, question, rest=True):
+        """A question of the view SQL."""
+        self.fill("sql/main/question", question)
+        self.click("sql/main/ask", rest=rest)
 
     def clipboard(self, field):
         """What was copied, by pasting it into a field, as a user would look."""

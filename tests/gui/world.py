@@ -101,6 +101,11 @@ class World:
     def demo(self):
         return self.run("demo.db")
 
+    @property
+    def executed(self):
+        """A run of three repeats that was executed here: whole layers of the smallest model that attends along two axes."""
+        return self.run("executed.db", (ROOT / "samples/st-mini.toml").read_text(encoding="utf-8").replace("repeats = 5", "repeats = 3"))
+
     def json_of(self, *arguments):
         """What the command line says of the same file."""
         return json.loads(subprocess.run([self.spscope, *map(str, arguments)], capture_output=True, text=True, check=True).stdout)
