@@ -210,17 +210,6 @@ def palette_lists_all_commands(world):
     assert not window.has("palette/window/question"), "one Escape closes it"
 
 
-def cut_names_show_whole(world):
-    window = world.open(world.demo, size=(700, 500))
-    cut = next(i for i in window.items if i["kind"] == "text" and i["elided"] and i["rect"][3] < i["clip"][3] and i["rect"][0] > i["clip"][0])
-    before = window.read()
-    window._move((cut["rect"][0] + cut["rect"][2]) / 2, (cut["rect"][1] + cut["rect"][3]) / 2)
-    window.settle(before)
-    shown = " ".join(i["text"] for i in window.items if i["layer"] == 2)
-    assert cut["text"] in shown, (cut["text"], shown)
-    window.close()
-
-
 def names_are_literal(world):
     """Names with ##, %, control characters and marks of direction are shown as they are, each on a line."""
     window = world.open(world.changed_copy("names.db", "update strategy set label = 'a##b %s %n \x1b[31m\u202ebad' where id = 'ulysses'"))

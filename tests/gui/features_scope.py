@@ -100,4 +100,3 @@ def menu_lists_commands(world):
     window.click("scope/layer", "choice")
     first = window.item("scope/layer/layer 0", "button", first=True)["rect"]
     assert first[1] >= field[3] and abs(first[0] - field[0]) < 30, "below its field"
-    window.press("Escape")

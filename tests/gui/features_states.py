@@ -1,5 +1,6 @@
 """What the window says of files that are not whole, of what is missing in them, and of the desktop it is on: gui.md 1
 to 3."""
+import collections
 import json
 import subprocess
 
@@ -101,6 +102,14 @@ def theme_of_the_desktop(world):
         window.close()
 
 
+def _waits(told):
+    """How long which rank waited for which one, by collective."""
+    waits = collections.Counter()
+    for wait in told:
+        waits[wait["rank"], wait["late_rank"], wait["collective"]] += wait["wait_ns"]
+    return waits
+
+
 def view_dumps_equal_the_command_line(world):
     """Each number of --view-dump is one of `explain`, `compare` and `report --json`, to the last digit."""
     told = {s["id"]: s for s in world.json_of("explain", world.demo, "--json")["strategies"]}
@@ -115,9 +124,7 @@ def view_dumps_equal_the_command_line(world):
             step["begin_ns"], step["end_ns"] = step["begin_ns"] - band["zero_ns"], step["end_ns"] - band["zero_ns"]
         assert band["critical_path"] == steps
         assert [row["wait_late_peer_ns"] for row in band["ranks"]] == explained["wait_late_peer_ns"]
-        sums = lambda waits: {(w["rank"], w["late_rank"], w["collective"]): sum(x["wait_ns"] for x in waits if (x["rank"], x["late_rank"], x["collective"]) ==
-                                                                                   (w["rank"], w["late_rank"], w["collective"])) for w in waits}
-        assert sums([w for w in band["waits"] if w["collective"] != "end"]) == sums(explained["waits"]), band["strategy"]
+        assert _waits(w for w in band["waits"] if w["collective"] != "end") == _waits(explained["waits"]), band["strategy"]
     compared = {s["id"]: s for s in world.json_of("compare", world.demo, "--json")["strategies"]}
     for one in world.view_dump("balance", world.demo):
         explained, known = told[one["strategy"]], compared[one["strategy"]]

@@ -43,42 +43,37 @@ def heads_axes(world):
     window.close()
 
 
-def _slowest(world, strategy):
-    """(layer, denoise step) of the slowest pass of a strategy of the demo."""
-    passes = world.sql(world.demo, "select layer, denoise_step, makespan_ns from repeat join run using (run_id) join strategy using (strategy_id) "
-                       f"where strategy.id = '{strategy}'")
-    return max(passes, key=lambda p: p[2])[:2]
-
-
 def overview_words_are_links(world):
-    """Each word that names something leads there, by a click or by the keyboard: a strategy is selected, a rank is shown
-    where it stands out, a loss where the strategy was slowest."""
+    """Each word that names something leads there: a strategy is selected, a rank is shown where it stands out, a loss where the
+    strategy was slowest."""
     window = world.window("overview")
     ids = {s["label"]: s["id"] for s in world.json_of("report", world.demo, "--json")["strategies"]}
     words = [i for i in window.items if i["kind"] == "link" and "/block " in i["path"] and i["path"].startswith("overview/main")]
-    kinds = {"strategy": 0, "rank": 0, "loss": 0}
+    largest = lambda rows: max(rows, key=lambda row: row[-1])[:-1]
+    kinds = set()
     for word in words:
         sentence = word["path"].rsplit("/", 1)[0]
         of = next(ids[w["text"]] for w in words if w["path"].startswith(sentence + "/") and w["text"] in ids)
         window.click(word["path"])
+        told = (word["text"], window.link)
         if word["text"] in ids:
-            kinds["strategy"] += 1
-            assert "#overview" in window.link and f"of={ids[word['text']]}" in window.link, (word["text"], window.link)
+            kinds.add("strategy")
+            assert "#overview" in window.link and f"of={ids[word['text']]}" in window.link, told
             continue
-        assert "#timeline" in window.link and f"of={of}" in window.link, (word["text"], window.link)
-        shown = (window.view["layer"], window.view["denoise_step"])
+        assert "#timeline" in window.link and f"of={of}" in window.link, told
+        shown, runs = (window.view["layer"], window.view["denoise_step"]), f"join run using (run_id) join strategy using (strategy_id) where strategy.id = '{of}'"
         if "rank" in word["text"]:
-            kinds["rank"] += 1
-            ratios = world.sql(world.demo, "select layer, denoise_step, rank, flops * 1.0 / avg(flops) over (partition by run_id) from rank_usage "
-                               f"join run using (run_id) join strategy using (strategy_id) where strategy.id = '{of}'")
-            worst = max(ratios, key=lambda r: r[3])
-            assert shown == worst[:2] and f"rank={worst[2]}" in window.link, (word["text"], window.link, worst)
+            kinds.add("rank")
+            worst = largest(world.sql(world.demo, "select layer, denoise_step, rank, flops * 1.0 / avg(flops) over (partition by run_id) "
+                                      "from rank_usage " + runs))
+            assert shown == worst[:2] and f"rank={worst[2]}" in window.link, (*told, worst)
         else:
-            kinds["loss"] += 1
-            assert word["text"].split()[1] in ("us", "ms") and shown == _slowest(world, of), (word["text"], shown, _slowest(world, of))
+            kinds.add("loss")
+            slowest = largest(world.sql(world.demo, "select layer, denoise_step, makespan_ns from repeat " + runs))
+            assert word["text"].split()[1] in ("us", "ms") and shown == slowest, (*told, shown, slowest)
         window.press("Alt+Left")
         assert "#overview" in window.link
-    assert all(kinds.values()), kinds
+    assert kinds == {"strategy", "rank", "loss"}, kinds
 
 
 def reduced_motion(world):
