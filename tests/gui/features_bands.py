@@ -1,7 +1,5 @@
 """Bands of the timeline: the ghost of a what-if, and how times are drawn, which is looked at on the screen itself. gui.md
 2 and 4."""
-from contextlib import contextmanager
-
 from features_timeline import _ns
 from window import Display, Window, pixels_of_screen
 from world import axis, select_op
@@ -105,16 +103,12 @@ class Screen:
         self.window.settle(before)
         return pixels_of_screen(self.folder / "Xvfb_screen0", *SIZE)
 
+    def __enter__(self):
+        return self
 
-@contextmanager
-def _screen(world, place, name):
-    screen = Screen(world, place, name)
-    try:
-        yield screen
-        screen.window.close()
-    finally:
-        screen.window.kill()
-        screen.display.close()
+    def __exit__(self, failed, *_):
+        self.window.kill() if failed else self.window.close()
+        self.display.close()
 
 
 def _line(rows, y, left, right):
@@ -142,7 +136,7 @@ def modelled_times_are_hatched(world):
     for place, scope, hatched in ((f"{world.demo}#timeline?s=ulysses", "band ulysses", True),
                                   (f"{path}#timeline?layer=0&step=0&s={strategy}", f"band {strategy}", False),
                                   (f"{world.demo}#timeline?s=ulysses&whatif=ulysses,evenly_spread", "ghost ulysses", True)):
-        with _screen(world, place, scope + str(hatched)) as screen:
+        with Screen(world, place, scope + str(hatched)) as screen:
             window = screen.window
             window.wait_for(lambda s: any(f"/{scope}/rank 0 op " in i["path"] for i in s["items"]) and not s["busy"], scope)
             if scope.startswith("ghost"):
@@ -164,7 +158,7 @@ def modelled_times_are_hatched(world):
 
 def late_peer_is_hollow_and_dotted(world):
     """A wait is a box with an edge, next to nothing inside, and dots at its foot."""
-    with _screen(world, f"{world.demo}#timeline?s=ulysses", "late") as screen:
+    with Screen(world, f"{world.demo}#timeline?s=ulysses", "late") as screen:
         window = screen.window
         window.click("timeline/main/critical path")
         wait, attend = (_widest(window, "/band ulysses/rank 7 op ", part) for part in (1, 0))
@@ -188,7 +182,7 @@ def late_peer_is_hollow_and_dotted(world):
 def timeline_twins_stand_out(world):
     """Of the selected operation the twin, the operation of the same name and rank, has an outline in each other band, and
     no other operation has."""
-    with _screen(world, f"{world.demo}#timeline?s=ulysses,dbsp,cyclic", "twins") as screen:
+    with Screen(world, f"{world.demo}#timeline?s=ulysses,dbsp,cyclic", "twins") as screen:
         window = screen.window
         window.press("Ctrl+Shift+T")  # room for three bands
         window.click("timeline/main/critical path")
@@ -232,7 +226,7 @@ def at_most_8_messages_are_drawn(world):
 
 
 def balance_maps_are_lighter_where_figures_are_larger(world):
-    with _screen(world, f"{world.demo}#balance", "balance") as screen:
+    with Screen(world, f"{world.demo}#balance", "balance") as screen:
         cells = sorted((i for i in screen.window.items if "/cell " in i["path"] and i["kind"] == "mark"), key=lambda i: float(i["text"]))
         rows = screen.pixels()
         light = []

@@ -112,3 +112,21 @@ def a_link_gives_the_same_without_a_display(world):
     assert items(json.loads(said.stdout)) == items(window.items)
     assert world.view_dump("timeline", window.link) == window.view
     window.close()
+
+
+def report_exports_several(world):
+    """Of two files the page has the timelines and heads of both, as `spscope report` writes it; a section that is off is
+    in neither the view nor the page."""
+    slow = world.run("slower.db", "run.implementation=official")
+    told = world.folder / "told-two.html"
+    subprocess.run([world.spscope, "report", world.demo, slow, "-o", told], check=True, capture_output=True)
+    window = world.open(f"{world.demo},{slow}#report")
+    path = _export(window, "HTML", world.folder / "exported-two.html")
+    whole = path.read_text(encoding="utf-8")
+    assert whole == told.read_text(encoding="utf-8") and whole.count('class="timeline"') >= 2, len(whole)
+    window.click("sections/timeline", "checkbox")
+    window.click("export/write")
+    window.wait_for(lambda s: not s["busy"] and path.read_text(encoding="utf-8") != whole, "it is written again")
+    without = path.read_text(encoding="utf-8")
+    assert 'class="timeline"' not in without and 'class="heads' in without, len(without)
+    window.close()

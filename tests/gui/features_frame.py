@@ -2,7 +2,7 @@
 import json
 import shutil
 
-from world import DEMO, STRATEGIES, axis, commands, views
+from world import axis, commands, views
 
 
 def rail_shows_views(world):
@@ -36,7 +36,9 @@ def splitters_move(world):
         middle = [(before[0] + before[2]) / 2, (before[1] + before[3]) / 2]
         for away in (200, 600):
             window.hover_at(away, 300)
-            window.press_at(*middle)
+            before_press = window.read()
+            window._xdotool("mousemove", "--window", window.id, *map(round, middle), "click", 1)
+            window.settle(before_press, 2)
             assert rect() == before, away
         moved = list(middle)
         moved[axis_of] -= 60
@@ -238,7 +240,7 @@ def keys_can_be_changed(world):
 def empty_states_say_why(world):
     """Without what a view is for it says what is missing, and has a button that leads on: (file, link, words, button, what holds
     after it)."""
-    illegal = world.run("illegal.db", DEMO.replace(STRATEGIES, '["ring", "dsp"]'))  # dsp has no axis to switch to in this model
+    illegal = world.run("illegal.db", 'run.strategies=["ring", "dsp"]')  # dsp has no axis to switch to in this model
     repeats = world.changed_copy("repeats-without.db", "update repeat set has_timeline = 0 where repeat < 2", of=world.executed)
     strategy, = world.sql(repeats, "select id from strategy limit 1")[0]
     for file, link, words, button, holds in (

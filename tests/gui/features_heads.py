@@ -1,19 +1,14 @@
 """The view Heads, and the way to it from an empty start: gui.md 4."""
 import json
 
-from world import ROOT
-
 
 def heads_thumbnails(world):
-    """All heads are there, each with its exact density; the mean is that of the layer pass."""
+    """All heads are there, each with its exact density."""
     window = world.window("heads?layer=0&step=0")
     window.wait_for(lambda s: s["view"].get("density") and not s["busy"], "the masks")
     density = window.view["density"]
-    (stored,), = world.sql(world.demo, "select density from run join strategy using (strategy_id) where strategy.id = 'ulysses' "
-                           "and layer = 0 and denoise_step = 0")
-    assert len(density) == 40 and abs(sum(density) / len(density) - stored) < 1e-12, (sum(density) / len(density), stored)
     exact = world.json_of("mask", "info", world.demo, "--json")["head_density"]
-    assert all(abs(a - b) < 1e-12 for a, b in zip(density, exact, strict=True)), (density, exact)
+    assert len(density) == 40 and all(abs(a - b) < 1e-12 for a, b in zip(density, exact, strict=True)), (density, exact)
     shown = [i for i in window.items if "/grid/head " in i["path"] and i["kind"] == "picture"]
     assert shown and all(float(i["value"]) == density[int(i["text"].split()[1])] for i in shown)
 
@@ -144,28 +139,12 @@ def heads_owners(world):
     assert "#timeline" in window.link and f"op={owner['op']}" in window.link, window.link
 
 
-REPLICATED = """[model]
-preset = "flux.1-dev"
-grid = [1, 32, 32]
-text_tokens = 256
-[mask]
-pattern = "sparge"
-density = 0.4
-[cluster]
-preset = "h100x8"
-ranks = 4
-[run]
-mode = "simulate"
-strategies = ["allgather_kv"]
-layers = 1
-text = "replicate"
-"""
-
-
 def heads_owners_with_replicas(world):
     """Where every rank holds all of the text, its rows are computed by all of them: 4 of 20 blocks, behind the 16 of the
     picture, of which a rank has 4."""
-    path, blocks, text, ranks = world.run("replicated.db", REPLICATED), 20, 4, 4
+    blocks, text, ranks = 20, 4, 4
+    path = world.run("replicated.db", "model.preset=flux.1-dev", "model.grid=1,32,32", "model.text_tokens=256", "cluster.ranks=4",
+                     'run.strategies=["allgather_kv"]', "run.layers=1", "run.denoise_steps=1", "run.text=replicate")
     window = world.open(f"{path}#heads?head=3")
     window.wait_for(lambda s: s["view"].get("strategies") and not s["busy"], "the owners")
     one, = window.view["strategies"]
@@ -202,46 +181,37 @@ def balance_what_if(world):
     window.close()
 
 
-def hints_lead_on(world):
-    """A line names the next step of the way from the overview to the comparison, each until it was taken."""
-    settings = world.folder / "way.json"
-    window = world.open(world.demo, "--settings", settings)
-    for view, words in (("timeline", "Next: see which heads make rank "), ("heads", "Next: see what "), ("compare", None)):
+def sixty_seconds(world):
+    """From an empty start over a stored run to the heads that make a strategy wait and to the comparison, in four clicks: a line names
+    each next step until it was taken."""
+    settings = world.folder / "sixty.json"
+    settings.write_text(json.dumps({"recent": [str(world.demo)]}))
+    window = world.open("--settings", settings)
+    bare = window.item("start/main/demo")["disabled"]  # a build without demo.db
+    window.click("start/main/" + (str(world.demo) if bare else "demo"))
+
+    def next_step(words, view):
+        hint = next(t for t in window.texts() if t.startswith("Next: " + words))
         window.click("hint/action")
         window.wait_for(lambda s: f"#{view}" in s["link"] and not s["busy"], view)
-        assert words is None or any(t.startswith(words) for t in window.texts()), window.texts()[:40]
+        return hint
+    window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the overview")
+    hint = next_step("see how ", "timeline")
+    strategy, rank = (window.link.split(f"{part}=")[1].split("&")[0] for part in ("of", "rank"))
+    assert hint.startswith(f"Next: see how {strategy} ") and hint.endswith(f" for rank {rank}."), (hint, window.link)
+    assert f"rank {rank} of " in " ".join(window.texts())
+    next_step(f"see which heads make rank {rank} ", "heads")
+    window.wait_for(lambda s: s["view"].get("ranks_of_heads") and s["view"]["density"] and not s["busy"], "its heads")
+    ranks, density = window.view["ranks_of_heads"], window.view["density"]
+    mine = [d for d, of_head in zip(density, ranks) if int(rank) in of_head]
+    assert mine and sum(mine) / len(mine) > sum(density) / len(density), "the heads of the late rank are denser than the mean"
+    assert int(rank) in ranks[window.view["head"]], "one of its heads is shown large"
+    said = window.details
+    assert f"others wait for rank {rank}" in said and "more tiles than the mean" in said, said
+    next_step("see what ", "compare")
+    assert window.view["to"] == window.link.split("of=")[1].split("&")[0] and window.view["from_ns"] < window.view["to_ns"], window.link
     for view in ("overview", "timeline", "heads"):
         window.click("rail/views/" + view)
         assert not window.has("hint/action"), view
     window.close()
     assert [hint.split()[0] for hint in json.loads(settings.read_text())["used_hints"]] == ["overview", "timeline", "heads"]
-
-
-def sixty_seconds(world):
-    """From an empty start over a stored run to the heads that make a strategy wait, by what the screen offers, in four clicks."""
-    settings = world.folder / "sixty.json"
-    demo = world.run("sixty.db", (ROOT / "samples/demo.toml").read_text(encoding="utf-8"))
-    settings.write_text(json.dumps({"recent": [str(demo)]}))
-    window = world.open("--settings", settings)
-    bare = window.item("start/main/demo")["disabled"]  # a build without demo.db
-    window.click("start/main/" + (str(demo) if bare else "demo"))
-    window.wait_for(lambda s: "#overview" in s["link"] and not s["busy"], "the overview")
-    hint = next(t for t in window.texts() if t.startswith("Next: see how "))
-    window.click("hint/action")
-    rank = window.link.split("rank=")[1].split("&")[0]
-    strategy = window.link.split("of=")[1].split("&")[0]
-    assert hint.startswith(f"Next: see how {strategy} ") and hint.endswith(f" for rank {rank}."), (hint, window.link)
-    assert "#timeline" in window.link and f"rank {rank} of " in " ".join(window.texts())
-    window.click("details/pane/heads")
-    window.wait_for(lambda s: "#heads" in s["link"] and s["view"].get("ranks_of_heads") and s["view"]["density"] and not s["busy"], "its heads")
-    ranks, density = window.view["ranks_of_heads"], window.view["density"]
-    mean = sum(density) / len(density)
-    mine = [d for d, of_head in zip(density, ranks) if int(rank) in of_head]
-    assert mine and sum(mine) / len(mine) > mean, "the heads of the late rank are denser than the mean"
-    assert int(rank) in ranks[window.view["head"]], "one of its heads is shown large"
-    said = window.details
-    assert f"others wait for rank {rank}" in said and "more tiles than the mean" in said, said
-    window.click("details/pane/compare")
-    assert "#compare" in window.link and window.view["to"] == window.link.split("of=")[1].split("&")[0], window.link
-    assert window.view["from_ns"] < window.view["to_ns"]
-    window.close()

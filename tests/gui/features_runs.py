@@ -222,12 +222,16 @@ def run_recover(world):
 # -- what the page Start knows of runs
 
 def start_recover(world):
+    """What a run has left that died with its window."""
     with place_of(world, "start recover") as place:
-        out = place.begin("died.db", "one")
-        until(lambda: committed_in(place) > 500, "events of the run")
-        place.children[0].kill()
-        place.children[0].wait()
-        committed = committed_in(place)
+        window = place.window()
+        start_run(window, "one", "died.db")
+        live(window, 500)
+        window.kill()
+        (child, _), = place.processes()
+        os.kill(child, signal.SIGKILL)
+        place.none_is_left()
+        out, committed = place.output("died.db"), committed_in(place)
         window = place.window("#start")
         window.wait_for(lambda s: {"out": str(out), "goes_on": False} in s["view"]["runs"], "the run that died")
         assert window.says("died: recover what it left")

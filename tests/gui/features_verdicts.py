@@ -1,8 +1,4 @@
-"""Verdicts on strategies and runs, documents of several files, and answers of SQL that lead on: gui.md 4, compared with
-what the command line says of the same files."""
-import subprocess
-
-from world import DEMO
+"""Verdicts on strategies and runs: gui.md 4, compared with what the command line says of the same files."""
 
 
 def compare_says_a_verdict(world):
@@ -27,7 +23,7 @@ def compare_says_a_verdict(world):
 def compare_two_runs(world):
     """The same strategy of two runs is judged as `spscope compare` does, from either side, layer pass by layer pass; others are
     refused."""
-    slow = world.run("slower.db", DEMO + 'implementation = "official"\n')
+    slow = world.run("slower.db", "run.implementation=official")
     label = {s["id"]: s["label"] for s in world.json_of("report", world.demo, "--json")["strategies"]}
     changes = {c["label_after"]: c for c in world.json_of("compare", world.demo, slow, "--json")["changes"]}
     for id in ("ring", "cyclic"):
@@ -45,40 +41,3 @@ def compare_two_runs(world):
                 {place: (told[0][place], told[1][place]) for place in told[0]}, dump["passes"]
     other = world.view_dump("compare", f"{world.demo},{slow}#compare?s=cyclic,1:ring&of=1:ring")
     assert "compares with the same one" in other["not_comparable"], other
-
-
-def report_exports_several(world):
-    """Of two files the page has the timelines and heads of both, as `spscope report` writes it; a section that is off is
-    in neither the view nor the page."""
-    slow = world.run("slower.db", DEMO + 'implementation = "official"\n')
-    told, path = world.folder / "told-two.html", world.folder / "exported-two.html"
-    subprocess.run([world.spscope, "report", world.demo, slow, "-o", told], check=True, capture_output=True)
-    window = world.open(f"{world.demo},{slow}#report")
-    window.fill("export/path", str(path))
-    window.click("export/write")
-    window.wait_for(lambda s: not s["busy"] and window.says("Wrote "), "it is written")
-    whole = path.read_text(encoding="utf-8")
-    assert whole == told.read_text(encoding="utf-8") and whole.count('class="timeline"') >= 2, len(whole)
-    window.click("sections/timeline", "checkbox")
-    window.click("export/write")
-    window.wait_for(lambda s: not s["busy"] and path.read_text(encoding="utf-8") != whole, "it is written again")
-    without = path.read_text(encoding="utf-8")
-    assert 'class="timeline"' not in without and 'class="heads' in without, len(without)
-    window.close()
-
-
-def sql_places_in_range(world):
-    """Numbers that are no place lead nowhere; those of a column sort as numbers."""
-    window = world.window("sql")
-    window.ask("select 1e300 as rank, 0 as layer, 9 as n union all select -7, 0, 10 order by n")
-    window.wait_for(lambda s: s["view"].get("rows") == 2, "the answer")
-    rows = lambda: [i["text"] for i in sorted((i for i in window.items if "/answer/rows/row " in i["path"] and i["kind"] == "row"), key=lambda i: i["rect"][1])]
-    assert len(rows()) == 2
-    window.click("answer/rows/sort n", "button")
-    assert [float(t) for t in rows()] == [-7, 1e300], rows()
-    for number in (0, 1):
-        row = next(i for i in window.items if f"/answer/rows/row {number} " in i["path"] and i["kind"] == "row")
-        window.double_click(row["path"])
-        assert "#timeline" in window.link and "rank=" not in window.link, window.link
-        window.press("Alt+Left")
-        window.wait_for(lambda s: "#sql" in s["link"] and window.has("answer/rows/sort n"), "back")

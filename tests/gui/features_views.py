@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from window import Display, seen
-from world import DEMO, axis, select_op, views
+from world import axis, select_op, views
 
 
 # -- Start
@@ -86,15 +86,11 @@ def overview_hint_shows_the_rank_in_the_slowest_pass(world):
 
 def timeline_orders_rows(world):
     window = world.window("timeline?s=ulysses")
-    compute = {r["rank"]: r["compute_ns"] for b in window.view["bands"] if b["strategy"] == "ulysses" for r in b["ranks"]}
-    window.choose("timeline/main/order", "order/by compute")
-    rows = sorted((i["rect"][1], int(i["text"].split()[1])) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")
-    times = [compute[rank] for _, rank in rows]
-    assert times == sorted(times, reverse=True), times
-    window.click("timeline/main/order", "choice")
-    window.click("order/by node")  # all ranks are on one: by their numbers
-    rows = sorted((i["rect"][1], int(i["text"].split()[1])) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")
-    assert [rank for _, rank in rows] == list(range(8))
+    compute = {r["rank"]: r["compute_ns"] for r in window.view["bands"][0]["ranks"]}
+    for order, wanted in (("by compute", sorted(compute, key=compute.get, reverse=True)), ("by node", list(range(8)))):  # all are on one node
+        window.choose("timeline/main/order", "order/" + order)
+        rows = sorted((i["rect"][1], int(i["text"].split()[1])) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")
+        assert [compute[rank] for _, rank in rows] == [compute[rank] for rank in wanted], (order, rows)
 
 
 def timeline_unfolds_lanes(world):
@@ -189,7 +185,7 @@ def compare_adds_up(world):
 
 
 def compare_refuses_other_workloads(world):
-    other = world.run("other-mask.db", DEMO.replace("density = 0.3", "density = 0.5").replace("denoise_steps = 3", "denoise_steps = 1"))
+    other = world.run("other-mask.db", "mask.density=0.5", "run.denoise_steps=1")
     window = world.open(world.demo, other)
     window.click("rail/views/compare")
     name, of = window.item("compare/main/from", "choice")["value"].split(" · ")
@@ -227,12 +223,21 @@ def sql_answers(world):
 
 
 def sql_row_leads_to_timeline(world):
+    """By a double click, but numbers that are no place lead nowhere; those of a column sort as numbers."""
     window = world.window("sql")
-    window.ask("select strategy_id, layer, denoise_step, 3 as rank from run where layer = 1 and denoise_step = 2")
-    window.wait_for(lambda s: s["view"].get("rows") == 5, "the answer")
-    row = next(i for i in window.items if "/answer/rows/row 1" in i["path"] and i["kind"] == "row")
-    window.double_click(row["path"])
-    assert all(part in window.link for part in ("#timeline", "layer=1", "step=2", "rank=3")), window.link
+    window.ask("select strategy_id, layer, denoise_step, 3 as rank, 9 as n from run where layer = 1 and denoise_step = 2 and strategy_id = 1 "
+               "union all select 1, 0, 0, 1e300, 10 union all select 1, 0, 0, -7, 11 order by n")
+    window.wait_for(lambda s: s["view"].get("rows") == 3, "the answer")
+    row = lambda number: next(i for i in window.items if f"/answer/rows/row {number} " in i["path"] and i["kind"] == "row")
+    for number, part in ((0, "layer=1"), (1, "layer=0"), (2, "layer=0")):
+        window.double_click(row(number)["path"])
+        assert "#timeline" in window.link and part in window.link and ("rank=3" in window.link) == (number == 0), window.link
+        assert ("rank=" in window.link) == (number == 0), window.link
+        window.press("Alt+Left")
+        window.wait_for(lambda s: "#sql" in s["link"] and window.has("answer/rows/sort rank"), "back")
+    window.click("answer/rows/sort rank", "button")
+    tops = [row(number)["rect"][1] for number in (1, 0, 2)]
+    assert tops == sorted(tops), "the largest first"
 
 
 # -- without a display
@@ -262,7 +267,6 @@ def toolbars_fit_in_a_line(world):
     """In a small window the controls of Timeline and Heads stand in one line; the field of a time comes with its command."""
     for view, names in (("timeline", ("zoom out", "critical path", "find")), ("heads", ("order", "along", "difference"))):
         window = world.open(f"{world.demo}#{view}", size=(1280, 800))
-        window.wait_for(lambda s: not s["busy"], "the view")
         middles = [sum(window.item(f"{view}/main/{name}")["rect"][1::2]) / 2 for name in names]
         assert max(middles) - min(middles) < 8, (view, names, middles)
         if view == "timeline":

@@ -253,9 +253,6 @@ class Window:
     def double_click(self, name, **more):
         return self.click(name, times=2, **more)
 
-    def right_click(self, name, **more):
-        return self.click(name, button=3, **more)
-
     def hover(self, name, kind=None, at=(0.5, 0.5), first=False):
         return self.hover_at(*self.point(self.reach(name, kind, first), at))
 
@@ -264,12 +261,6 @@ class Window:
         self._move(x + 1, y)
         self._move(x, y)
         return self.settle(before)
-
-    def press_at(self, x, y, button=1):
-        """Moves, presses and lets go at once, so that frames that take longer than that see all of it together."""
-        before = self.read()
-        self._xdotool("mousemove", "--window", self.id, round(x), round(y), "click", button)
-        return self.settle(before, 2)
 
     def drag(self, begin, end, keys=(), button=1):
         """From one place of the window to another, in steps as a hand makes them."""

@@ -27,20 +27,16 @@ class RunAgain : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(RunAgain, WithNothingLeftItIsTheSameFile) { EXPECT_EQ(again("run", "mine.db"), folder_ / "mine.db"); }
-
-TEST_F(RunAgain, AnOutputStaysAndTheNewOneLiesBesideIt) {
+TEST_F(RunAgain, WhatIsThereStaysAndTheNewOutputLiesBesideIt) {
+  EXPECT_EQ(again("run", "mine.db"), folder_ / "mine.db");
+  folder_.write("mine.csv", "x");
+  EXPECT_EQ(again("sweep", "mine.csv"), folder_ / "run-1.csv");
+  // Recorded and not merged: `spscope recover` finds it in MINE.db.collecting only.
+  std::filesystem::create_directory(folder_.path() / "mine.db.collecting");
+  EXPECT_EQ(again("run", "mine.db"), folder_ / "run-1.db");
   folder_.write("mine.db", "x");
   folder_.write("run-1.db", "x");
   EXPECT_EQ(again("run", "mine.db"), folder_ / "run-2.db");
-  folder_.write("mine.csv", "x");
-  EXPECT_EQ(again("sweep", "mine.csv"), folder_ / "run-1.csv");
-}
-
-// Recorded and not merged: `spscope recover` finds it in MINE.db.collecting only.
-TEST_F(RunAgain, WhatWasRecordedAndNotMergedStays) {
-  std::filesystem::create_directory(folder_.path() / "mine.db.collecting");
-  EXPECT_EQ(again("run", "mine.db"), folder_ / "run-1.db");
 }
 
 }  // namespace

@@ -116,6 +116,7 @@ TEST(Child, AProgramThatIsNotThereIsAnError) {
   }
 }
 
+// As at the end of the window, which gives up all questions.
 TEST(Child, AQuestionThatIsGivenUpStopsItsChild) {
   const Cancelled cancelled = CancelToken();
   std::thread user([&] {

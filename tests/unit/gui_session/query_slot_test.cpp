@@ -5,13 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
-#include <csignal>
 #include <future>
 #include <latch>
-#include <optional>
 #include <thread>
-
-#include "gui/launch/child.h"
 
 namespace spscope::gui {
 namespace {
@@ -230,26 +226,6 @@ TEST_F(QuerySlotOfWorkers, ChildrenDoNotKeepReadersBusy) {
   door_.open();
   answers_.await(2);
   EXPECT_TRUE(plan.current() && file_export.current());
-}
-
-// What closing the window does: a program that is waited for ends, and nobody waits for its own end.
-TEST(Workers, TheirEndStopsAChild) {
-  Happened begun;
-  std::optional<ChildEnd> end;
-  {
-    Workers workers(1, [] {});
-    const Cancelled cancelled;
-    workers.post(
-        cancelled,
-        [&](Readers&) {
-          begun.tell();
-          end = run_child({"sleep", "100"}, cancelled).end;
-        },
-        WorkKind::kChild);
-    begun.await(1);
-  }
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->signal, SIGTERM);
 }
 
 }  // namespace

@@ -93,26 +93,8 @@ TEST(RunForm, AnInputIsTheSameFileInEveryFolder) {
   EXPECT_EQ(form.toml().find("density"), std::string::npos);  // the mask is that of the file
 }
 
-std::vector<std::string> fields_of(const std::vector<Problem>& problems) {
-  std::vector<std::string> fields;
-  for (const Problem& problem : problems) fields.push_back(problem.field);
-  return fields;
-}
-
-TEST(RunForm, FaultsStandBesideTheirKeyAndTheTextStays) {
-  RunForm form;
-  form.set("mask.density", "3");
-  form.set("run.repeats", "many");
-  EXPECT_EQ(form.text("mask.density"), "3");
-  EXPECT_EQ(fields_of(form.problems()), (std::vector<std::string>{"mask.density", "run.repeats"}));
-  form.set("mask.density", "0.5");
-  form.reset("run.repeats");
-  EXPECT_TRUE(form.problems().empty());
-  form.set("run.layers", "[0, 99]");
-  EXPECT_EQ(fields_of(form.problems()), std::vector<std::string>{"run.layers"});
-}
-
-// Whatever key is wrong, its problem is one of that key, under which the form shows it.
+// Whatever key is wrong, its problem is one of that key, under which the form shows it; the text stays until it is
+// reset.
 TEST(RunForm, AFaultOfAnyKeyIsOneOfThatKey) {
   std::set<std::string_view> take_any_text;
   for (const FieldRow& row : config_fields()) {
@@ -120,6 +102,9 @@ TEST(RunForm, AFaultOfAnyKeyIsOneOfThatKey) {
     form.set(row.name, "?!");
     if (form.problems().empty()) take_any_text.insert(row.name);
     for (const Problem& problem : form.problems()) EXPECT_EQ(problem.field, row.name) << problem.message;
+    EXPECT_EQ(form.text(row.name), "?!");
+    form.reset(row.name);
+    EXPECT_TRUE(form.problems().empty()) << row.name;
   }
   // Paths, and names of which only the program has the list: it says what is wrong with them.
   EXPECT_EQ(take_any_text, (std::set<std::string_view>{"mask.counts", "mask.file", "mask.pattern", "model.activations",
