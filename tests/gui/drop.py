@@ -79,14 +79,10 @@ class Drag:
         raise AssertionError(f"the window did not answer with {kind} in {TIMEOUT_S} s")
 
     def drop(self, x, y):
-        """At a place of the screen. Whether the window took it."""
+        """At a place of the screen."""
         self.tell("XdndEnter", VERSION << 24, self.atom("text/uri-list"), 0, 0)
         self.tell("XdndPosition", 0, x << 16 | y, 0, self.atom("XdndActionCopy"))
-        takes = self.hear("XdndStatus")[1] & 1
-        if takes:
-            self.tell("XdndDrop", 0, 0, 0, 0)
-            self.hear("XdndFinished")
-        else:
-            self.tell("XdndLeave", 0, 0, 0, 0)
+        assert self.hear("XdndStatus")[1] & 1, "the window does not take it"
+        self.tell("XdndDrop", 0, 0, 0, 0)
+        self.hear("XdndFinished")
         self.x.XCloseDisplay(self.display)
-        return bool(takes)

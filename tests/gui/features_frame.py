@@ -162,15 +162,20 @@ LONG_QUESTION = "with recursive n(i) as (select 1 union all select i + 1 from n 
 
 
 def settings_are_kept(world):
+    """At first the window is dark or light as the desktop is; what the user chooses is kept, and files that were opened."""
     settings = world.folder / "settings.json"
-    window = world.open(world.demo, "--settings", settings)
-    window.press("Ctrl+Shift+L", "Ctrl+Plus")
-    theme, scale = window.state["theme"], window.state["scale"]
-    window.close()
+    for theme in ("dark", "light"):
+        desktop = {"XDG_CONFIG_HOME": str(world.folder), "PATH": "/nowhere", "GTK_THEME": f"Adwaita:{theme}"}  # no gsettings
+        window = world.open(world.demo, "--settings", settings, environment=desktop)
+        assert window.state["theme"] == theme, window.state["theme"]
+        if theme == "light":
+            window.press("Ctrl+Shift+L", "Ctrl+Plus")
+            scale = window.state["scale"]
+        window.close()
     kept = json.loads(settings.read_text())
-    assert kept["theme"] == theme and str(world.demo) in kept["recent"]
-    again = world.open(world.demo, "--settings", settings)
-    assert again.state["theme"] == theme and abs(again.state["scale"] - scale) < 1e-3
+    assert kept["theme"] == "dark" and str(world.demo) in kept["recent"]
+    again = world.open(world.demo, "--settings", settings, environment=desktop)
+    assert again.state["theme"] == "dark" and abs(again.state["scale"] - scale) < 1e-3 and scale > 1
     again.close()
 
 

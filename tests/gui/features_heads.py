@@ -33,7 +33,7 @@ def _ranks_of_tiles(world, head):
 def heads_ranks(world):
     """The ranks of each head are those that compute its tiles; the first head that is shown is the densest of the selected rank."""
     rank = 2
-    for strategy in ("ulysses", "ring", "usp", "dbsp", "cyclic"):
+    for strategy in ("ulysses", "usp", "dbsp"):
         dump = world.view_dump("heads", f"{world.demo}#heads?layer=0&step=0&of={strategy}&rank={rank}")
         ranks, density = dump["ranks_of_heads"], dump["density"]
         for head in SAMPLED:

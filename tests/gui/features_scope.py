@@ -1,4 +1,4 @@
-"""What is looked at where several files are open, and layer passes that overlap: gui.md 1 and 4."""
+"""What is looked at where several files are open, and the menu: gui.md 1 and 4."""
 from world import commands
 
 

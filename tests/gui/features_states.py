@@ -77,18 +77,6 @@ def table_has_tools_behind_a_button(world):
     assert len(read) == 1 and read[0]["makespan_ns"] == told["makespan_ns"], read
 
 
-def theme_of_the_desktop(world):
-    """At first the window is dark or light as the desktop is; what the user chooses is kept."""
-    settings = world.folder / "theme.json"
-    environment = {"XDG_CONFIG_HOME": str(world.folder), "PATH": "/nowhere"}  # no gsettings
-    for theme, chosen in (("dark", ""), ("light", "Ctrl+Shift+L"), ("dark", "")):
-        window = world.open("--settings", settings, environment={**environment, "GTK_THEME": f"Adwaita:{'light' if chosen else 'dark'}"})
-        assert window.state["theme"] == theme, window.state["theme"]
-        if chosen:
-            window.press(chosen)
-        window.close()
-
-
 def _waits(told):
     """How long which rank waited for which one, by collective."""
     waits = collections.Counter()

@@ -11,9 +11,12 @@ from world import axis, select_op, views
 # -- Start
 
 def start_opens_by_path(world):
-    """A path that is typed, which Tab completes, and a file of the list; the other ways that the page offers."""
-    window = world.open(folder=world.folder / "listing")
+    """A path that is typed, which Tab completes, a file of the list and a recent one; the other ways that the page offers."""
+    settings = world.folder / "recent.json"
+    settings.write_text(json.dumps({"recent": ["/nowhere/gone.db"]}))
+    window = world.open("--settings", settings, folder=world.folder / "listing")
     shutil.copy(world.demo, world.folder / "listing" / "listed.db")
+    assert window.says("gone.db (it is not there any more)")
     window.click("copy line")
     assert any("spscope report RUN.db" in t for t in window.texts())
     window.click("start/main/browse")
@@ -29,19 +32,13 @@ def start_opens_by_path(world):
     window.click("browser/files/listing")
     window.click("browser/files/listed.db")
     assert window.item("top/line/file 1/tab")["text"] == "listed.db"
+    window.click("top/line/file 0/close")
+    window.click("rail/views/start")
+    window.click("start/main/" + str(world.demo))
+    assert "#overview" in window.link and window.item("top/line/file 1/tab")["text"] == "demo.db"
     window.click("rail/views/start")
     window.click("start/main/new run")
     assert "#run" in window.link
-    window.close()
-
-
-def start_recent_files(world):
-    settings = world.folder / "recent.json"
-    settings.write_text(json.dumps({"recent": [str(world.demo), "/nowhere/gone.db"]}))
-    window = world.open("--settings", settings)
-    assert window.says("gone.db (it is not there any more)")
-    window.click("start/main/" + str(world.demo))
-    assert "#overview" in window.link and window.item("top/line/file 0/tab")["text"] == "demo.db"
     window.close()
 
 
@@ -95,10 +92,10 @@ def timeline_orders_rows(world):
 
 def timeline_unfolds_lanes(world):
     window = world.window("timeline?s=ulysses")
-    window.double_click("band ulysses/rank 0", kind="row")
+    window.click("band ulysses/rank 0", kind="row", times=2)
     assert window.has("band ulysses/rank 0 lane 0"), "lanes are shown"
     time.sleep(0.5)  # else the clicks that follow are the third and the fourth
-    window.double_click("band ulysses/rank 0", kind="row")
+    window.click("band ulysses/rank 0", kind="row", times=2)
     assert not window.has("band ulysses/rank 0 lane 0")
 
 
@@ -230,7 +227,7 @@ def sql_row_leads_to_timeline(world):
     window.wait_for(lambda s: s["view"].get("rows") == 3, "the answer")
     row = lambda number: next(i for i in window.items if f"/answer/rows/row {number} " in i["path"] and i["kind"] == "row")
     for number, part in ((0, "layer=1"), (1, "layer=0"), (2, "layer=0")):
-        window.double_click(row(number)["path"])
+        window.click(row(number)["path"], times=2)
         assert "#timeline" in window.link and part in window.link and ("rank=3" in window.link) == (number == 0), window.link
         assert ("rank=" in window.link) == (number == 0), window.link
         window.press("Alt+Left")

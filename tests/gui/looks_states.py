@@ -1,6 +1,5 @@
-"""The states whose looks are tested without a display: files that are whole, damaged, foreign, missing, being read, with
-long names and with 4,096 ranks; each with the combinations of theme, size and scale that every run of the tests looks at.
-"""
+"""The states whose looks are tested without a display: files that are whole, damaged, being read, with long names and with 4,096
+ranks; each with the combinations of theme, size and scale that every run of the tests looks at."""
 import itertools
 
 from damaged import UNREADABLE, foreign, plan_lost

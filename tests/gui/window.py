@@ -250,9 +250,6 @@ class Window:
         self._xdotool("click", "--repeat", times, "--delay", 40, button)
         return self.settle(before, 2 * times, rest)
 
-    def double_click(self, name, **more):
-        return self.click(name, times=2, **more)
-
     def hover(self, name, kind=None, at=(0.5, 0.5), first=False):
         return self.hover_at(*self.point(self.reach(name, kind, first), at))
 

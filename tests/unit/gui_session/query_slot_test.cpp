@@ -59,7 +59,6 @@ Function waits_and_gives(Door& door, int value) {
 
 class QuerySlotOfWorkers : public ::testing::Test {
  protected:
-  explicit QuerySlotOfWorkers(int threads = 1) : workers_(threads, [this] { answers_.tell(); }) {}
   // Of a question that comes first.
   void ask_and_await(const std::string& key, Function function) {
     slot_.ask(workers_, key, std::move(function));
@@ -69,7 +68,7 @@ class QuerySlotOfWorkers : public ::testing::Test {
   Door door_;
   Happened answers_;
   QuerySlot<int> slot_;
-  Workers workers_;
+  Workers workers_{1, [this] { answers_.tell(); }};
 };
 
 TEST_F(QuerySlotOfWorkers, GivesTheAnswerOnceForAKey) {
@@ -124,20 +123,16 @@ TEST_F(QuerySlotOfWorkers, KeepsTheOldAnswerUntilTheNewOneIsThere) {
   EXPECT_TRUE(slot_.current());
 }
 
-class QuerySlotOfTwoThreads : public QuerySlotOfWorkers {
- protected:
-  QuerySlotOfTwoThreads() : QuerySlotOfWorkers(2) {}
-};
-
-TEST_F(QuerySlotOfTwoThreads, TheNewestQuestionWinsWhateverEndsFirst) {
+TEST_F(QuerySlotOfWorkers, TheNewestQuestionWinsWhateverEndsFirst) {
+  Workers two(2, [this] { answers_.tell(); });
   Cancelled first;
-  slot_.ask(workers_, "old", [&](Readers&, const Cancelled& cancelled, QueryProgress&) {
+  slot_.ask(two, "old", [&](Readers&, const Cancelled& cancelled, QueryProgress&) {
     first = cancelled;
     door_.pass();
     return 1;
   });
   door_.came.await(1);
-  slot_.ask(workers_, "new", gives(2));
+  slot_.ask(two, "new", gives(2));
   EXPECT_TRUE(first.is_cancelled()) << "the question before is told that nobody waits for it";
   answers_.await(1);
   EXPECT_EQ(*slot_.value(), 2);
