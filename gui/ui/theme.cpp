@@ -21,15 +21,6 @@ constexpr TokenRow kTokenRows[] = {
 };
 static_assert(std::size(kTokenRows) == kNumTokens);
 
-// Of a channel of 8 bits, on a linear scale.
-double linear(Rgb color, int shift) {
-  const double c = static_cast<double>(color >> shift & 0xff) / 255;
-  return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
-}
-double luminance(Rgb color) {
-  return 0.2126 * linear(color, 16) + 0.7152 * linear(color, 8) + 0.0722 * linear(color, 0);
-}
-
 }  // namespace
 
 Rgb token_color(Token token, Appearance appearance) {
@@ -44,11 +35,6 @@ Rgb mixed(Rgb over, Rgb under, float share) {
     out |= static_cast<Rgb>(std::lround(b + (a - b) * share)) << shift;
   }
   return out;
-}
-
-double contrast(Rgb a, Rgb b) {
-  const double x = luminance(a), y = luminance(b);
-  return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
 }
 
 Rgb rank_color(int rank) { return kRankColors[rank_color_index(rank)]; }

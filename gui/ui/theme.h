@@ -21,9 +21,6 @@ inline constexpr int kNumTokens = static_cast<int>(Token::kOnDevice) + 1;
 enum class Appearance { kLight, kDark };
 Rgb token_color(Token token, Appearance appearance);
 
-// Contrast of two colours by WCAG 2 (section 1.4.3): 1 to 21.
-double contrast(Rgb a, Rgb b);
-
 // `share` of the first and the rest of the second.
 Rgb mixed(Rgb over, Rgb under, float share);
 

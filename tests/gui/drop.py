@@ -30,28 +30,15 @@ class Event(ctypes.Union):
     _fields_ = [("type", ctypes.c_int), ("message", Message), ("request", Request), ("notify", Notify), ("pad", ctypes.c_long * 24)]
 
 
-def _library():
-    x = ctypes.CDLL("libX11.so.6")
-    pointer, number = ctypes.c_void_p, ctypes.c_ulong
-    for name, result, *arguments in (
-            ("XOpenDisplay", pointer, ctypes.c_char_p), ("XDefaultRootWindow", number, pointer),
-            ("XCreateSimpleWindow", number, pointer, number, *[ctypes.c_int] * 2, *[ctypes.c_uint] * 3, *[number] * 2),
-            ("XInternAtom", number, pointer, ctypes.c_char_p, ctypes.c_int), ("XSetSelectionOwner", ctypes.c_int, pointer, number, number, number),
-            ("XSendEvent", ctypes.c_int, pointer, number, ctypes.c_int, ctypes.c_long, pointer), ("XFlush", ctypes.c_int, pointer),
-            ("XPending", ctypes.c_int, pointer), ("XNextEvent", ctypes.c_int, pointer, pointer), ("XCloseDisplay", ctypes.c_int, pointer),
-            ("XChangeProperty", ctypes.c_int, pointer, number, number, number, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_int)):
-        function = getattr(x, name)
-        function.restype, function.argtypes = result, arguments
-    return x
-
-
 class Drag:
     """One drag over a window of a display; drop() ends it."""
 
     def __init__(self, display_name, target, paths):
-        self.x = _library()
-        self.display = self.x.XOpenDisplay(display_name.encode())
-        assert self.display, f"no display {display_name}"
+        self.x = ctypes.CDLL("libX11.so.6")
+        self.x.XOpenDisplay.restype = ctypes.c_void_p
+        display = self.x.XOpenDisplay(display_name.encode())
+        assert display, f"no display {display_name}"
+        self.display = ctypes.c_void_p(display)
         self.target = int(target)
         self.list = "".join(f"file://{quote(str(Path(p).absolute()))}\r\n" for p in paths).encode()
         self.source = self.x.XCreateSimpleWindow(self.display, self.x.XDefaultRootWindow(self.display), 0, 0, 1, 1, 0, 0, 0)
@@ -92,14 +79,10 @@ class Drag:
         raise AssertionError(f"the window did not answer with {kind} in {TIMEOUT_S} s")
 
     def drop(self, x, y):
-        """At a place of the screen. Whether the window took it."""
+        """At a place of the screen."""
         self.tell("XdndEnter", VERSION << 24, self.atom("text/uri-list"), 0, 0)
         self.tell("XdndPosition", 0, x << 16 | y, 0, self.atom("XdndActionCopy"))
-        takes = self.hear("XdndStatus")[1] & 1
-        if takes:
-            self.tell("XdndDrop", 0, 0, 0, 0)
-            self.hear("XdndFinished")
-        else:
-            self.tell("XdndLeave", 0, 0, 0, 0)
+        assert self.hear("XdndStatus")[1] & 1, "the window does not take it"
+        self.tell("XdndDrop", 0, 0, 0, 0)
+        self.hear("XdndFinished")
         self.x.XCloseDisplay(self.display)
-        return bool(takes)

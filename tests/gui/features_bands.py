@@ -1,8 +1,5 @@
 """Bands of the timeline: the ghost of a what-if, and how times are drawn, which is looked at on the screen itself. gui.md
 2 and 4."""
-from contextlib import contextmanager
-
-from features_heads import EXECUTED
 from features_timeline import _ns
 from window import Display, Window, pixels_of_screen
 from world import axis, select_op
@@ -27,19 +24,14 @@ def _marks(window, scope, rank):
 
 
 def balance_what_if_is_a_ghost_band(world):
-    """A click on a what-if of Balance draws its schedule below the band, on its axis: it ends at the makespan that explain
-    gives, ranks that attend evenly end together, and each operation tells both of its times. Another edit, none, back."""
+    """A click on a what-if of Balance draws its schedule below the band, on its axis: ranks that attend evenly end together, and
+    each operation tells both of its times. Another edit, none. (The times themselves: planted_dump_test.cpp.)"""
     window = world.open(f"{world.demo}#balance?of=ulysses")
     window.wait_for(lambda s: window.find("show " + EVEN, "row") and not s["busy"], "the edits")
     window.click("show " + EVEN)
     assert "#timeline" in window.link and "whatif=ulysses,evenly_spread" in window.link, window.link
     band = _ghost(window, "evenly_spread")
-    explained = next(s for s in world.json_of("explain", world.demo, "--json")["strategies"] if s["id"] == "ulysses")
-    edits = {e["edit"]: e["makespan_ns"] for e in explained["edits"]}
-    ghost = band["ghost"]
-    assert (band["strategy"], band["makespan_ns"], ghost["source"]) == ("ulysses", explained["makespan_ns"], "modelled")
-    assert ghost["makespan_ns"] == edits["evenly_spread"] and ghost["change_ns"] == edits["evenly_spread"] - edits["none"] < 0
-    told = {r["rank"]: r for r in band["ranks"]}
+    ghost, told = band["ghost"], {r["rank"]: r for r in band["ranks"]}
     attends = []
     for row in ghost["ranks"]:
         stored, edited = _marks(window, "band ulysses", row["rank"]), _marks(window, "ghost ulysses", row["rank"])
@@ -56,58 +48,38 @@ def balance_what_if_is_a_ghost_band(world):
     x = lambda ns: area[0] + (ns - begin) / (end - begin) * (area[2] - area[0])
     assert abs(change["rect"][0] - x(ghost["makespan_ns"])) < 2 and abs(change["rect"][2] - x(band["makespan_ns"])) < 2, change["rect"]
     assert any(t.startswith("modelled: ") and "less than as it was" in t for t in window.texts()), window.texts()
-    _tells_both_times(world, window, max(told, key=lambda rank: told[rank]["compute_ns"]))
-    window.click("ghost ulysses/edit", "choice")
-    window.click("edit/no latency")
-    assert "whatif=ulysses,no_latency" in window.link and _ghost(window, "no_latency")["ghost"]["makespan_ns"] == edits["no_latency"]
-    place = window.link
-    assert next(b["ghost"] for b in world.view_dump("timeline", place)["bands"] if "ghost" in b) == _ghost(window, "no_latency")["ghost"]
-    window.click("ghost ulysses/remove")
-    assert "whatif" not in window.link and not any("ghost" in b for b in window.view["bands"]) and not window.has("ghost ulysses/edit")
-    window.press("Alt+Left")
-    assert "whatif=ulysses,no_latency" in window.link and _ghost(window, "no_latency")
-    window.click("rail/views/balance")
-    window.wait_for(lambda s: window.find("show no latency", "row") and not s["busy"], "the edits")
-    assert window.item("show no latency", "row")["selected"] and not window.item("show " + EVEN, "row")["selected"]
-    window.close()
-
-
-def _tells_both_times(world, window, rank):
-    """Under the pointer and when selected: as it was, which is what the file has, and as it would be."""
+    # Under the pointer and when selected: as it was, and as it would be.
+    rank = max(told, key=lambda rank: told[rank]["compute_ns"])
     op, mark = next((op, mark) for (op, part), mark in _marks(window, "ghost ulysses", rank).items() if part == 0 and mark["text"] == "attend")
-    (begin, end), = world.sql(world.demo, "select event.begin_ns - repeat.begin_ns, event.end_ns - repeat.begin_ns from event join run using "
-                              "(run_id) join repeat on repeat.run_id = run.run_id join strategy using (strategy_id) where strategy.id = 'ulysses' "
-                              f"and run.layer = {window.view['layer']} and run.denoise_step = {window.view['denoise_step']} and op_id = {op}")
     window.hover(mark["path"], first=True)
-    said = [i["text"] for i in window.items if i["layer"] == 2]
+    said = window.tooltip
     assert "attend" in said and "modelled: " + EVEN in said and any(t.startswith(f"rank {rank}, ") for t in said), said
     was = next(t for t in said if t.startswith("as it was: "))
-    assert _ns(was.split(" from ")[1]) == begin, (was, begin)
     window.click(mark["path"], first=True)
     assert f"op={op}" in window.link and f"rank={rank}" in window.link
     selected = _ghost(window, "evenly_spread")["ghost"]["selected"]
-    assert (selected["op"], selected["stored"]["begin_ns"], selected["stored"]["end_ns"]) == (op, begin, end)
-    assert selected["modelled"]["begin_ns"] == begin and selected["modelled"]["end_ns"] < end
+    assert selected["op"] == op and selected["stored"]["begin_ns"] == _ns(was.split(" from ")[1]), (selected, was)
     details = [i["text"] for i in window.items if i["path"] == "details/pane"]
     assert details.count("duration") == 2 and "modelled: " + EVEN in details, details
     both = [i for i in window.items if i["kind"] == "mark" and i["selected"] and f"rank {rank} op {op} " in i["path"]]
     assert {i["path"].split("/")[-2] for i in both} == {"band ulysses", "ghost ulysses"}, [i["path"] for i in both]
+    window.choose("ghost ulysses/edit", "edit/no latency")
+    assert "whatif=ulysses,no_latency" in window.link and _ghost(window, "no_latency")
+    window.click("ghost ulysses/remove")
+    assert "whatif" not in window.link and not any("ghost" in b for b in window.view["bands"]) and not window.has("ghost ulysses/edit")
+    window.close()
 
 
 def ghost_of_nothing_changed(world):
-    """Nothing changed: of a simulated run its stored times; of an executed one, whose network was measured, what the model
-    makes of it, which is called modelled."""
-    for band in (b for s in ("ulysses", "ring", "dbsp") for b in world.view_dump("timeline", f"{world.demo}#timeline?s={s}&whatif={s},none")["bands"]):
-        assert band["ghost"]["ranks"] == band["ranks"] and band["ghost"]["makespan_ns"] == band["makespan_ns"], band["strategy"]
-    path = world.run("executed.db", EXECUTED)
+    """Of an executed run, whose network was measured, nothing changed is what the model makes of it, which is called modelled."""
+    path = world.executed
     strategy, = world.sql(path, "select id from strategy limit 1")[0]
     explained = next(s for s in world.json_of("explain", path, "--layer", 0, "--step", 0, "--json")["strategies"] if s["id"] == strategy)
     window = world.open(f"{path}#timeline?layer=0&step=0&s={strategy}&whatif={strategy},none")
     band = _ghost(window, "none")
     assert band["makespan_ns"] == explained["makespan_ns"] and band["ghost"]["makespan_ns"] == explained["edits"][0]["makespan_ns"]
     assert any(t.startswith("modelled: ") and ", stored are " in t for t in window.texts()), window.texts()
-    window.click("ghost " + strategy + "/edit", "choice")
-    window.click("edit/no latency")
+    window.choose("ghost " + strategy + "/edit", "edit/no latency")
     _ghost(window, "no_latency")
     assert any(t.startswith("modelled: ") and "scheduled anew and unchanged" in t for t in window.texts()), window.texts()
     window.close()
@@ -131,16 +103,12 @@ class Screen:
         self.window.settle(before)
         return pixels_of_screen(self.folder / "Xvfb_screen0", *SIZE)
 
+    def __enter__(self):
+        return self
 
-@contextmanager
-def _screen(world, place, name):
-    screen = Screen(world, place, name)
-    try:
-        yield screen
-        screen.window.close()
-    finally:
-        screen.window.kill()
-        screen.display.close()
+    def __exit__(self, failed, *_):
+        self.window.kill() if failed else self.window.close()
+        self.display.close()
 
 
 def _line(rows, y, left, right):
@@ -163,12 +131,12 @@ def _behind_the_label(rect):
 def modelled_times_are_hatched(world):
     """Slanted lines over what a simulated run computed and moved, none over that of an executed one, which was measured;
     and over those of a ghost."""
-    path = world.run("executed.db", EXECUTED)
+    path = world.executed
     strategy, = world.sql(path, "select id from strategy limit 1")[0]
     for place, scope, hatched in ((f"{world.demo}#timeline?s=ulysses", "band ulysses", True),
                                   (f"{path}#timeline?layer=0&step=0&s={strategy}", f"band {strategy}", False),
                                   (f"{world.demo}#timeline?s=ulysses&whatif=ulysses,evenly_spread", "ghost ulysses", True)):
-        with _screen(world, place, scope + str(hatched)) as screen:
+        with Screen(world, place, scope + str(hatched)) as screen:
             window = screen.window
             window.wait_for(lambda s: any(f"/{scope}/rank 0 op " in i["path"] for i in s["items"]) and not s["busy"], scope)
             if scope.startswith("ghost"):
@@ -190,7 +158,7 @@ def modelled_times_are_hatched(world):
 
 def late_peer_is_hollow_and_dotted(world):
     """A wait is a box with an edge, next to nothing inside, and dots at its foot."""
-    with _screen(world, f"{world.demo}#timeline?s=ulysses", "late") as screen:
+    with Screen(world, f"{world.demo}#timeline?s=ulysses", "late") as screen:
         window = screen.window
         window.click("timeline/main/critical path")
         wait, attend = (_widest(window, "/band ulysses/rank 7 op ", part) for part in (1, 0))
@@ -214,7 +182,7 @@ def late_peer_is_hollow_and_dotted(world):
 def timeline_twins_stand_out(world):
     """Of the selected operation the twin, the operation of the same name and rank, has an outline in each other band, and
     no other operation has."""
-    with _screen(world, f"{world.demo}#timeline?s=ulysses,dbsp,cyclic", "twins") as screen:
+    with Screen(world, f"{world.demo}#timeline?s=ulysses,dbsp,cyclic", "twins") as screen:
         window = screen.window
         window.press("Ctrl+Shift+T")  # room for three bands
         window.click("timeline/main/critical path")
@@ -236,19 +204,33 @@ def timeline_twins_stand_out(world):
 
 
 def at_most_8_messages_are_drawn(world):
-    """An all-to-all of 8 ranks has 7 messages out and 7 in: 8 have an arrow, all are listed, each once."""
+    """An all-to-all of 8 ranks has 7 messages out and 7 in: 8 have an arrow, all are listed, each once, and lead to their rank."""
     window = world.open(f"{world.demo}#timeline?s=ulysses")
     select_op(window, "ulysses", 2, "exchange kv")
     band = window.view["bands"][0]
     arrows = [a for a in band["selected"]["arrows"] if not a["to_late"]]
     assert len(arrows) == 8 == len({(a["from_rank"], a["to_rank"]) for a in arrows}), arrows
     assert all(2 in (a["from_rank"], a["to_rank"]) for a in arrows), arrows
-    listed = []
+    listed = {}
     for _ in range(40):  # the pane of details scrolls
-        listed += [i["text"] for i in window.items if "/message " in i["path"] and i["kind"] == "link"]
-        if len(set(listed)) >= 14:
+        listed.update((i["text"], i["path"]) for i in window.items if "/message " in i["path"] and i["kind"] == "link")
+        if len(listed) >= 14:
             break
-        window.wheel("details/pane/message " + str(max(int(i["path"].split("/message ")[1]) for i in window.items if "/message " in i["path"])), up=False)
-    ways = sorted(t.split(":")[0] for t in set(listed))
+        window.wheel(max(listed.values(), key=lambda path: int(path.split("/message ")[1])), up=False)
+    ways = sorted(t.split(":")[0] for t in listed)
     assert ways == sorted(f"{way} rank {r}" for way in ("to", "from") for r in range(8) if r != 2), ways
+    message, path = list(listed.items())[-1]
+    window.click(path)
+    assert f"rank={message.split('rank ')[1].split(':')[0]}" in window.link, (message, window.link)
     window.close()
+
+
+def balance_maps_are_lighter_where_figures_are_larger(world):
+    with Screen(world, f"{world.demo}#balance", "balance") as screen:
+        cells = sorted((i for i in screen.window.items if "/cell " in i["path"] and i["kind"] == "mark"), key=lambda i: float(i["text"]))
+        rows = screen.pixels()
+        light = []
+        for left, top, right, bottom in (cells[0]["rect"], cells[-1]["rect"]):
+            middle = (left + right) / 2
+            light.append(sum(_line(rows, (top + bottom) / 2, middle, middle + 1)[0]))
+        assert light[0] < light[1], (light, cells[0], cells[-1])

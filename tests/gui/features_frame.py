@@ -1,9 +1,8 @@
 """Frame, scope, link, states and looks: gui.md 1 and 2."""
 import json
 import shutil
-import sqlite3
 
-from world import DEMO, STRATEGIES, axis, commands, views
+from world import axis, commands, views
 
 
 def rail_shows_views(world):
@@ -28,55 +27,23 @@ def tabs_open_and_close(world):
     window.close()
 
 
-def _splitter(window, name, sideways):
-    item = window.item(name, "splitter")
-    left, top, right, bottom = item["rect"]
-    middle = ((left + right) / 2, (top + bottom) / 2)
-    moved = (middle[0] - 60, middle[1]) if sideways else (middle[0], middle[1] - 60)
-    window.drag(middle, moved)
-    axis_of = 0 if sideways else 1
-    after = window.item(name, "splitter")["rect"]
-    assert abs((item["rect"][axis_of] - after[axis_of]) - 60) < 8, (item["rect"], after)
-    window.drag((after[0] + 3, after[1] + 3) if sideways else ((after[0] + after[2]) / 2, after[1] + 3), middle)
-
-
-def details_splitter(world):
-    _splitter(world.window("timeline"), "details splitter", True)
-
-
-def table_splitter(world):
-    _splitter(world.window("timeline"), "table splitter", False)
-
-
-def a_fast_press_moves_nothing(world):
-    """The way to a splitter is no part of its drag, also where the press comes in the same frame."""
+def splitters_move(world):
+    """By a drag of a hand; the way to a splitter is no part of it, also where the press comes in the same frame."""
     window = world.window("timeline")
-    item = window.item("details splitter", "splitter")
-    left, top, right, bottom = item["rect"]
-    for away in (200, 400, 600):
-        window.hover_at(away, 300)
-        window.press_at((left + right) / 2, (top + bottom) / 2)
-        assert window.item("details splitter", "splitter")["rect"] == item["rect"], away
-
-
-def panes_fold(world):
-    window = world.window("timeline")
-    for key, name in (("Ctrl+Shift+D", "details splitter"), ("Ctrl+Shift+T", "table splitter")):
-        assert window.has(name)
-        window.press(key)
-        assert not window.has(name), name
-        window.press(key)
-        assert window.has(name), name
-
-
-def full_view(world):
-    window = world.window("timeline")
-    before = window.item("bands/area")["rect"]
-    window.press("F11")
-    after = window.item("bands/area")["rect"]
-    assert not window.has("rail/views/start") and after[2] - after[0] > before[2] - before[0] and after[3] > before[3]
-    window.press("F11")
-    assert window.item("bands/area")["rect"] == before
+    for name, axis_of in (("details splitter", 0), ("table splitter", 1)):
+        rect = lambda: window.item(name, "splitter")["rect"]
+        before = rect()
+        middle = [(before[0] + before[2]) / 2, (before[1] + before[3]) / 2]
+        for away in (200, 600):
+            window.hover_at(away, 300)
+            before_press = window.read()
+            window._xdotool("mousemove", "--window", window.id, *map(round, middle), "click", 1)
+            window.settle(before_press, 2)
+            assert rect() == before, away
+        moved = list(middle)
+        moved[axis_of] -= 60
+        window.drag(middle, moved)
+        assert abs((before[axis_of] - rect()[axis_of]) - 60) < 8, (before, rect())
 
 
 def status_line(world):
@@ -104,27 +71,15 @@ def scope_strategies(world):
 def scope_pass(world):
     window = world.window("timeline")
     slowest = (window.view["layer"], window.view["denoise_step"])
-    window.click("scope/layer", "choice")
-    window.click("scope/layer/layer 1")
-    window.click("scope/step", "choice")
-    window.click("scope/step/denoise step 2")
+    explained = world.json_of("explain", world.demo, "--json")
+    assert slowest == (explained["layer"], explained["denoise_step"]), "the window, explain and reports show one pass"
+    window.choose("scope/layer", "scope/layer/layer 1")
+    window.choose("scope/step", "scope/step/denoise step 2")
     assert "layer=1" in window.link and "step=2" in window.link
     assert (window.view["layer"], window.view["denoise_step"]) == (1, 2)
-    window.click("scope/layer", "choice")
-    window.click(f"scope/layer/layer {slowest[0]} (slowest)")
-    window.click("scope/step", "choice")
-    window.click(f"scope/step/denoise step {slowest[1]} (slowest)")
+    window.choose("scope/layer", f"scope/layer/layer {slowest[0]} (slowest)")
+    window.choose("scope/step", f"scope/step/denoise step {slowest[1]} (slowest)")
     assert (window.view["layer"], window.view["denoise_step"]) == slowest and "layer=" not in window.link
-
-
-def slowest_pass_first(world):
-    window = world.window("timeline")
-    passes = sqlite3.connect(f"file:{world.demo}?mode=ro", uri=True).execute(
-        "select layer, denoise_step, sum(makespan_ns) from run join repeat using (run_id) "
-        "group by layer, denoise_step order by 3 desc").fetchall()
-    assert (window.view["layer"], window.view["denoise_step"]) == passes[0][:2], passes
-    explained = world.json_of("explain", world.demo, "--json")
-    assert (explained["layer"], explained["denoise_step"]) == passes[0][:2], "the window, explain and reports show one pass"
 
 
 def link_copied_and_taken(world):
@@ -139,68 +94,25 @@ def link_copied_and_taken(world):
     other.close()
 
 
-def back_and_forward(world):
-    window = world.window("overview")
-    window.click("rail/views/timeline")
-    window.press("Alt+Left")
-    assert "#overview" in window.link
-    window.press("Alt+Right")
-    assert "#timeline" in window.link
-
-
-def empty_state_has_button(world):
-    window = world.open()
-    window.click("rail/views/timeline")
-    assert window.says("No file is open.")
-    window.click("no file/action")
-    assert "#start" in window.link
-    window.close()
-
-
-def error_state(world):
+def an_error_is_said(world):
+    """What, where and the number; Copy copies it; the app goes on, and the file stays neither as a tab nor as a recent one."""
     broken = world.folder / "broken.db"
     broken.write_bytes(b"no store at all\n" * 100)
-    window = world.open(broken)
+    window = world.open(broken, "--settings", world.folder / "broken-settings.json")
     words = " ".join(i["text"] for i in window.items if "/failed/error" in i["path"])
     assert "SPS" in words and "broken.db" in words, window.texts()
     window.click("error/action")
     window.click("rail/views/start")
+    assert window.view["recent"] == [], window.view
     window.click("start/main/browse")
     copied = window.clipboard("browser/path")
     assert "SPS-" in copied and "broken.db" in copied, copied
-    window.click("new run")
+    window.fill("browser/path", str(world.demo))
+    window.press("Enter")
+    window.wait_for(lambda s: [i["text"] for i in window.find("tab")] == ["demo.db"] and not s["busy"], "the demo is open")
+    window.click("rail/views/start")
+    assert [path.rsplit("/", 1)[1] for path in window.view["recent"]] == ["demo.db"]
     window.close()
-
-
-def empty_timeline(world):
-    """Without a timeline of the repeat the band says why."""
-    path = world.folder / "no-timeline.db"
-    shutil.copy(world.demo, path)
-    store = sqlite3.connect(path)
-    store.execute("update repeat set has_timeline = 0")
-    store.commit()
-    store.close()
-    window = world.open(f"{path}#timeline")
-    window.wait_for(lambda state: any("no timeline" in i["text"] for i in state["items"]), "why there is no timeline")
-    window.close()
-
-
-def nothing_chosen(world):
-    # dsp has no axis to switch to where attention is over all frames and positions at once.
-    path = world.run("illegal.db", DEMO.replace(STRATEGIES, '["ring", "dsp"]'))
-    window = world.open(f"{path}#timeline?s=dsp")
-    window.click("none chosen/action")
-    assert "s=" not in window.link and window.has("band ring/rank 0", "row"), window.link
-    window.close()
-
-
-def theme_changes(world):
-    window = world.window()
-    backs = {}
-    for _ in range(2):
-        backs[window.state["theme"]] = {i["back"] for i in window.items if i["kind"] == "text"}
-        window.press("Ctrl+Shift+L")
-    assert set(backs) == {"dark", "light"} and not backs["dark"] & backs["light"], backs
 
 
 def scale_rebakes(world):
@@ -229,22 +141,20 @@ def best_row_stands_out(world):
 
 
 def loading_state(world):
-    """While a question takes long, what was there stays and words come after 0.3 s."""
+    """While a question takes long, what was there stays, words come after 0.3 s, other views are shown; Cancel ends it."""
     window = world.window("sql")
-    window.click("sql/main/question")
-    window.press("Ctrl+A")
-    window.type("select 7 as seven")
-    window.click("sql/main/ask")
+    window.ask("select 7 as seven")
     window.wait_for(lambda s: s["view"].get("rows") == 1, "the first answer")
-    window.click("sql/main/question")
-    window.press("Ctrl+A")
-    window.type(LONG_QUESTION)
-    window.click("sql/main/ask", rest=False)
+    window.ask(LONG_QUESTION, rest=False)
     window.wait_for(lambda s: any("asked" in i["text"] and "ago" in i["text"] for i in s["items"]), "words of the question under way")
     assert window.view["columns"] == ["seven"], "the old rows stay"
     window.wait_for(lambda s: any(i["path"].endswith("/dimmed") for i in s["items"]), "and are dimmed")
+    window.click("rail/views/overview", rest=False)
+    window.wait_for(lambda s: "#overview" in s["link"], "the window does not wait for it")
+    window.click("rail/views/sql", rest=False)
+    window.wait_for(lambda s: window.has("sql/main/cancel"), "the question is under way")
     window.click("sql/main/cancel", rest=False)
-    window.wait_for(lambda s: not s["busy"], "the question ends")
+    window.wait_for(lambda s: not s["busy"] and not window.has("sql/main/cancel"), "it ends")
 
 
 # Minutes of counting.
@@ -252,58 +162,45 @@ LONG_QUESTION = "with recursive n(i) as (select 1 union all select i + 1 from n 
 
 
 def settings_are_kept(world):
+    """At first the window is dark or light as the desktop is; what the user chooses is kept, and files that were opened."""
     settings = world.folder / "settings.json"
-    window = world.open(world.demo, "--settings", settings)
-    window.press("Ctrl+Shift+L", "Ctrl+Plus")
-    theme, scale = window.state["theme"], window.state["scale"]
-    window.close()
+    for theme in ("dark", "light"):
+        desktop = {"XDG_CONFIG_HOME": str(world.folder), "PATH": "/nowhere", "GTK_THEME": f"Adwaita:{theme}"}  # no gsettings
+        window = world.open(world.demo, "--settings", settings, environment=desktop)
+        assert window.state["theme"] == theme, window.state["theme"]
+        if theme == "light":
+            window.press("Ctrl+Shift+L", "Ctrl+Plus")
+            scale = window.state["scale"]
+        window.close()
     kept = json.loads(settings.read_text())
-    assert kept["theme"] == theme and str(world.demo) in kept["recent"]
-    again = world.open(world.demo, "--settings", settings)
-    assert again.state["theme"] == theme and abs(again.state["scale"] - scale) < 1e-3
+    assert kept["theme"] == "dark" and str(world.demo) in kept["recent"]
+    again = world.open(world.demo, "--settings", settings, environment=desktop)
+    assert again.state["theme"] == "dark" and abs(again.state["scale"] - scale) < 1e-3 and scale > 1
     again.close()
 
 
-def keys_can_be_changed(world):
-    settings = world.folder / "keys.json"
-    settings.write_text(json.dumps({"keys": [{"command": "kZoomIn", "keys": "Q"}]}))
-    window = world.open(f"{world.demo}#timeline", "--settings", settings)
-    before = axis(window)
-    window.press("W")
-    assert axis(window) == before
-    window.press("Q")
-    assert axis(window)[1] < before[1]
-    window.close()
-
-
 def keyboard_reaches_controls(world):
-    """Arrows go from control to control, in the rail to each of its views, and Space presses the one that has the focus."""
+    """Arrows go from control to control, in the rail to each of its views, then to the hint and to a word of a sentence, which
+    Space presses."""
     window = world.open(world.demo)
     focused = lambda: next((i["path"] for i in window.items if i["focused"]), "")
     rail = {f"rail/views/{view}" for view, _, _ in views()}
     reached = set()
     window.press("Tab")
-    for _ in range(len(rail) + 4):
-        window.press("Up")
-        reached.add(focused())
-    for _ in range(len(rail) + 4):
-        if not rail <= reached:
-            window.press("Down")
-            reached.add(focused())
+    for key in ("Up", "Down"):
+        for _ in range(len(rail) + 4):
+            if not rail <= reached:
+                window.press(key)
+                reached.add(focused())
     assert rail <= reached, (rail - reached, reached)
-    window.close()
-    window = world.open(world.demo)
-    window.press("Tab")
-    for _ in range(4):
-        if focused() != "rail/views/timeline":
-            window.press("Down")
-    assert focused() == "rail/views/timeline" and "#overview" in window.link, (focused(), window.link)
+    for key, wanted in (("Up", "rail/views/timeline"), ("Right", "hint/action"), ("Down", "/conclusion/")):
+        for _ in range(len(rail)):
+            if wanted not in focused():
+                window.press(key)
+    assert window.item(focused())["kind"] == "link", focused()
+    before = window.link
     window.press("Space")
-    assert "#timeline" in window.link and window.item("rail/views/timeline")["selected"], window.link
-    for key in ("Right", *["Tab"] * 12):  # Dear ImGui 1.92 leaves a pane by Tab
-        if focused().startswith("rail/"):
-            window.press(key)
-    assert focused() and not focused().startswith("rail/"), focused()
+    assert window.link != before, before
     window.close()
 
 
@@ -312,56 +209,57 @@ def palette_lists_all_commands(world):
     window.press("Ctrl+Shift+P")
     for _, _, title, _ in commands()[:10]:
         assert window.has("palette/window/" + title), title
-    for _, _, title, _ in commands():
+    for _, _, title, _ in commands()[10::5]:
         window.press("Ctrl+A")
         window.type(title[:12])
         assert window.has("palette/window/" + title), title
     window.press("Escape")
-
-
-def keys_page_lists_all_keys(world):
-    window = world.window()
-    window.press("?")
-    words = {i["text"] for i in window.items if i["path"].startswith("keys/window")}
-    for _, _, title, keys in commands():
-        if keys:
-            assert title in words, title
-    window.press("Escape")
-
-
-def cut_names_show_whole(world):
-    window = world.open(world.demo, size=(700, 500))
-    cut = next(i for i in window.items if i["kind"] == "text" and i["elided"] and i["rect"][3] < i["clip"][3] and i["rect"][0] > i["clip"][0])
-    before = window.read()
-    window._move((cut["rect"][0] + cut["rect"][2]) / 2, (cut["rect"][1] + cut["rect"][3]) / 2)
-    window.settle(before)
-    shown = " ".join(i["text"] for i in window.items if i["layer"] == 2)
-    assert cut["text"] in shown, (cut["text"], shown)
-    window.close()
+    assert not window.has("palette/window/question"), "one Escape closes it"
 
 
 def names_are_literal(world):
     """Names with ##, %, control characters and marks of direction are shown as they are, each on a line."""
-    path = world.folder / "names.db"
-    shutil.copy(world.demo, path)
-    store = sqlite3.connect(path)
-    store.execute("update strategy set label = ? where id = 'ulysses'", ("a##b %s %n \x1b[31m\u202ebad",))
-    store.commit()
-    store.close()
-    window = world.open(path)
+    window = world.open(world.changed_copy("names.db", "update strategy set label = 'a##b %s %n \x1b[31m\u202ebad' where id = 'ulysses'"))
     words = " ".join(window.texts())
     assert "a##b %s %n" in words and "\x1b" not in words and "\u202e" not in words, words[:500]
     window.close()
 
 
-def file_changes_are_told(world):
-    path = shutil.copy(world.demo, world.folder / "changing.db")
-    window = world.open(path)
-    shutil.copy(world.demo, world.folder / "new.db")
-    (world.folder / "new.db").replace(path)
-    window.wait_for(lambda state: any("has changed on disk" in i["text"] for i in state["items"]), "the file was replaced")
-    window.click("changed/action")
-    assert not window.says("has changed on disk")
-    path.unlink()
-    window.wait_for(lambda state: any("was removed" in i["text"] for i in state["items"]), "the file was removed")
+def keys_can_be_changed(world):
+    """Tooltips have the keys of the command table, and those that the user gave."""
+    settings = world.folder / "keys.json"
+    settings.write_text(json.dumps({"keys": [{"command": "kZoomIn", "keys": "Q"}]}))
+    window = world.open(f"{world.demo}#timeline", "--settings", settings)
+    before = axis(window)
+    window.press("W")
+    assert axis(window) == before
+    window.press("Q")
+    assert axis(window)[1] < before[1]
+    for name, tip in (("timeline/main/zoom in", "Zoom in (Q)"), ("timeline/main/zoom out", "Zoom out (S)"), ("rail/views/heads", "Heads (Ctrl+3)")):
+        window.hover(name)
+        said = window.tooltip
+        assert tip in said, (tip, said)
     window.close()
+
+
+def empty_states_say_why(world):
+    """Without what a view is for it says what is missing, and has a button that leads on: (file, link, words, button, what holds
+    after it)."""
+    illegal = world.run("illegal.db", 'run.strategies=["ring", "dsp"]')  # dsp has no axis to switch to in this model
+    repeats = world.changed_copy("repeats-without.db", "update repeat set has_timeline = 0 where repeat < 2", of=world.executed)
+    strategy, = world.sql(repeats, "select id from strategy limit 1")[0]
+    for file, link, words, button, holds in (
+            ("", "#timeline", "No file is open.", "no file/action", lambda w: "#start" in w.link),
+            (illegal, "#timeline?s=dsp", "", "none chosen/action", lambda w: "s=" not in w.link and w.has("band ring/rank 0", "row")),
+            (world.demo, "#compare?s=ring", "A comparison needs two.", "one/action",
+             lambda w: w.view["from"] != w.view["to"] and "s=" not in w.link),
+            (world.changed_copy("no-timeline.db", "update repeat set has_timeline = 0"), "#timeline", "no timeline", None, None),
+            (repeats, f"#timeline?repeat=0&s={strategy}", "Show repeat 2", f"band {strategy}/other repeat",
+             lambda w: "repeat=2" in w.link and w.has(f"band {strategy}/rank 0", "row"))):
+        window = world.open(f"{file}{link}")
+        window.wait_for(lambda s: window.says(words) and (button is None or window.has(button)), words or button)
+        if button:
+            window.click(button)
+            window.wait_for(lambda s: not s["busy"] and holds(window), f"what {button} leads to")
+            assert not window.has(button)
+        window.close()

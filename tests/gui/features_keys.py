@@ -1,171 +1,46 @@
-"""Every command of gui/app/commands.def by each of its keys: what its title says has happened. A command without a row
-here, or a row without a command, is a failure."""
+"""Every command of gui/app/commands.def by each of its keys: what its title says has happened. A command that no table
+here has is a failure. Commands of a table share a window, which each leaves as it was."""
 from world import axis, commands, select_op, views
 
 
-def _views_by_number(window, number):
-    """Commands name the views of the rail after Start in their order; a view that is not there moves all after it."""
-    titles = [t for i, _, t, _ in commands() if i.startswith("kView")][:number]
-    known = {t: i for i, t, _ in views()}
-    absent = [t for t in titles if t not in known]
-    if absent:
-        return f"views.def has no {', '.join(absent)}"
-    return lambda: f"#{known[titles[-1]]}" in window.link
+def _press_all(window, effects):
+    for command, _, _, keys in commands():
+        for key in keys if command in effects else ():
+            try:
+                effects[command](window, key)
+            except AssertionError as fault:
+                raise AssertionError(f"{command} by {key}: {fault}") from fault
 
 
-def _changed_axis(window, judge):
-    begin, end = axis(window)
-    return lambda: judge(begin, end, *axis(window))
+# -- in every view
 
-
-def _shorter(begin, end, b, e):
-    return e - b < end - begin
-
-
-def _longer(begin, end, b, e):
-    return e - b > end - begin
-
-
-def _earlier(begin, end, b, e):
-    return b < begin and abs((e - b) - (end - begin)) < 2
-
-
-def _later(begin, end, b, e):
-    return b > begin and abs((e - b) - (end - begin)) < 2
-
-
-def _zoomed(window):
-    window.press("Home")
-    window.press("Shift+W")
-
-
-def _op_after(window, judge):
-    before = window.link
-    return lambda: window.link != before and judge(_part(before, "op"), _part(window.link, "op"), window)
-
-
-def _part(link, name):
-    for part in link.partition("?")[2].split("&"):
-        if part.startswith(name + "="):
-            return part[len(name) + 1:]
-    return None
-
-
-def _selected(window):
-    return next(b["selected"] for b in window.view["bands"] if "selected" in b)
-
-
-def press_all(world, command):
-    """Presses each key of a command in a window that suits it; returns why it was left out, if it was."""
-    keys = next(k for i, _, _, k in commands() if i == command)
-    for key in keys:
-        reason = EFFECTS[command](world, key)
-        if reason:
-            return reason
-    return None
-
-
-def _check(window, key, holds):
-    window.press(key)
-    assert holds(), f"{key}: {window.link} {window.view if isinstance(window.view, list) is False and len(str(window.view)) < 300 else ''}"
-
-
-def _app(prepare):
-    def effect(world, key):
-        window = world.window("overview")
-        holds = prepare(window)
-        if isinstance(holds, str):
-            return holds
-        _check(window, key, holds)
-        window.press("Escape")
-        return None
-    return effect
-
-
-def _time(prepare):
-    def effect(world, key):
-        window = world.window("timeline")
-        holds = prepare(window)
-        _check(window, key, holds)
-        window.press("Escape")
-        return None
-    return effect
-
-
-def _own(arguments, holds):
-    def effect(world, key):
-        window = world.open(*arguments(world))
-        _check(window, key, lambda: holds(window))
-        window.close()
-        return None
-    return effect
-
-
-def _scale(before, judge):
-    def prepare(window):
-        window.press("Ctrl+0")
-        if before:
-            window.press(before)
-        scale = window.state["scale"]
-        return lambda: judge(scale, window.state["scale"])
-    return _app(prepare)
-
-
-def _go_to_time(world, key):
-    """The time that is typed is in the middle of what is shown."""
-    window = world.window("timeline")
-    window.press(key)
-    window.type("1.2ms")
-    window.press("Enter")
-    begin, end = axis(window)
-    assert abs((begin + end) / 2 - 1.2e6) < 2, (begin, end)
-
-
-def _toggle(name):
-    def effect(world, key):
-        window = world.window("timeline")
-        there = window.has(name)
+def _leads_to(view, *before):
+    def effect(window, key):
+        window.click("rail/views/overview")
+        for step in before:
+            step(window)
         window.press(key)
-        assert window.has(name) != there, key
-        window.press(key)
-        assert window.has(name) == there, key
+        assert f"#{view}" in window.link, window.link
+        window.press("Escape")
     return effect
 
 
-def _theme(world, key):
-    window = world.window()
-    before = window.state["theme"]
-    window.press(key)
-    assert window.state["theme"] != before
-    window.press(key)
-    assert window.state["theme"] == before
+def _to_timeline(window):
+    window.click("rail/views/timeline")
 
 
-def _motion(world, key):
-    window = world.window("heads")
-    assert window.item("heads/main/play")["text"] == "Play"
-    window.press(key)
-    assert window.item("heads/main/play")["text"] == "Next step"
-    window.press(key)
-    assert window.item("heads/main/play")["text"] == "Play"
-
-
-def _quit(world, key):
-    window = world.open(world.demo)
-    window._xdotool("key", "ctrl+q")
-    assert window.process.wait(10) == 0
-    window.close()
-
-
-def _reload(world, key):
-    window = world.window("overview")
+def _reload(window, key):
     answered = window.state["answered"]
     window.press(key)
     window.wait_for(lambda state: state["answered"] > answered, "the file is read again")
 
 
-def _go_to(world, key):
-    window = world.window("overview")
+def _copy_link(window, key):
+    window.press(key)
+    assert window.says("is on the clipboard")
+
+
+def _go_to(window, key):
     window.press(key)
     window.type("layer 1 denoise step 2")
     window.press("Enter")
@@ -173,34 +48,110 @@ def _go_to(world, key):
     window.press("Alt+Left")
 
 
-def _palette(world, key):
-    window = world.window("overview")
+def _palette(window, key):
     window.press(key)
     window.type("light or dark")
     before = window.state["theme"]
     window.press("Enter")
     assert window.state["theme"] != before
-    window.press("Ctrl+Shift+L")
 
 
-def _copy(world, key):
-    window = world.window("timeline")
+def _page_of_keys(window, key):
+    window.press(key)
+    words = {i["text"] for i in window.items if i["path"].startswith("keys/window")}
+    assert not [title for _, _, title, keys in commands() if keys and title not in words]
+    window.press("Escape")
+
+
+def _theme(window, key):
+    backs = {}
+    for _ in range(2):
+        backs[window.state["theme"]] = {i["back"] for i in window.items if i["kind"] == "text"}
+        window.press(key)
+    assert set(backs) == {"dark", "light"} and not backs["dark"] & backs["light"], backs
+
+
+def _scales_by(ratio, before="Ctrl+0"):
+    def effect(window, key):
+        window.press("Ctrl+0", before)
+        scale = window.state["scale"]
+        window.press(key)
+        assert abs(window.state["scale"] / scale / ratio - 1) < 0.02, (scale, window.state["scale"])
+        window.press("Ctrl+0")
+    return effect
+
+
+KNOWN = {title: view for view, title, _ in views()}
+APP = {
+    "kOpenFile": _leads_to("start"),
+    "kReload": _reload,
+    "kBack": _leads_to("overview", _to_timeline),
+    "kForward": _leads_to("timeline", _to_timeline, lambda window: window.press("Alt+Left")),
+    "kCopyLink": _copy_link,
+    "kGoTo": _go_to,
+    "kPalette": _palette,
+    "kKeys": _page_of_keys,
+    "kTheme": _theme,
+    "kScaleUp": _scales_by(1.1),
+    "kScaleDown": _scales_by(1 / 1.1),
+    "kScaleReset": _scales_by(1 / 1.1, before="Ctrl+Plus"),
+    **{command: _leads_to(KNOWN[title]) for command, _, title, _ in commands() if command.startswith("kView")},
+    "kStart": _leads_to("start"),
+}
+
+
+def keys_of_the_app(world):
+    _press_all(world.window(), APP)
+
+
+# -- in the timeline
+
+def _part(link, name):
+    return dict(part.split("=", 1) for part in link.partition("?")[2].split("&") if "=" in part).get(name)
+
+
+def _shows(name, changes=lambda window: ()):
+    """The key takes something away, and brings it back; `changes`: what else is not the same in between."""
+    def effect(window, key):
+        before = changes(window)
+        assert window.has(name)
+        window.press(key)
+        assert not window.has(name) and (changes(window) != before or not before), name
+        window.press(key)
+        assert window.has(name) and changes(window) == before, name
+    return effect
+
+
+def _axis(judge, *before):
+    """What a key does to the range of times: judge(begin, end, begin after, end after), from Home and some keys."""
+    def effect(window, key):
+        window.press("Home", *before)
+        begin, end = axis(window)
+        window.press(key)
+        assert judge(begin, end, *axis(window)), (begin, end, axis(window))
+    return effect
+
+
+def _moves(sign):
+    return lambda begin, end, b, e: sign * (b - begin) > 0 and abs((e - b) - (end - begin)) < 2
+
+
+def _copy(window, key):
     window.click("events/rows/row 0 attend", "row")
     window.press(key)
     copied = window.clipboard("timeline/main/find")
     assert "attend" in copied, copied
 
 
-def _find(world, key):
-    window = world.window("timeline")
+def _find(window, key):
     window.press(key)
-    window.type("exchange")
-    assert "name=exchange" in window.link, window.link
+    window.type("exchange kv")
+    rows = set(window.rows("events"))
+    assert "name=exchange" in window.link and rows and all("exchange kv" in r for r in rows), (window.link, rows)
     window.press("Ctrl+A", "Delete", "Escape")
 
 
-def _range(world, key):
-    window = world.window("timeline")
+def _range(window, key):
     window.press("Home")
     window.press(key)
     assert window.item("timeline/main/range")["selected"]
@@ -210,12 +161,12 @@ def _range(world, key):
     part = _part(window.link, "t")
     assert part and part.count("..") == 1, window.link
     window.click("table/whole")
+    assert not _part(window.link, "t"), window.link
 
 
-def _zoom_selection(world, key):
-    window = world.window("timeline?s=ulysses")
+def _zoom_selection(window, key):
     window.press("Home")
-    select_op(window)
+    select_op(window, "ring")
     before = axis(window)
     window.press(key)
     begin, end = axis(window)
@@ -225,41 +176,44 @@ def _zoom_selection(world, key):
     if key == "F":
         window.press(key)
         assert axis(window) == before, "again: all"
-    window.press("Home")
 
 
-def _step(judge):
-    def effect(world, key):
-        window = world.window("timeline?s=ulysses")
+def _step(ranks, same_name, before=None):
+    """From an attend of rank 3, and a key, to another operation: so many ranks on, of the same name or not."""
+    def selected(window):
+        return next(b["selected"] for b in window.view["bands"] if "selected" in b), int(_part(window.link, "rank"))
+
+    def effect(window, key):
         window.press("Home")
-        select_op(window, rank=3)
-        if key in ("Comma", "Shift+Comma"):
-            window.press("Shift+Period") if key == "Shift+Comma" else window.press("Period")
-        before = dict(_selected(window)), _part(window.link, "rank")
+        select_op(window, "ring", rank=3)
+        if before:
+            window.press(before)
+        op, rank = selected(window)
         window.press(key)
-        after = dict(_selected(window)), _part(window.link, "rank")
-        judge(before, after)
-        window.press("Home")
+        other, other_rank = selected(window)
+        assert other["op"] != op["op"] and other_rank == rank + ranks and (other["name"] == op["name"]) >= same_name, (op, other)
     return effect
 
 
-def _same_row(before, after):
-    assert after[1] == before[1] and after[0]["op"] != before[0]["op"], (before, after)
+def _go_to_time(window, key):
+    """The time that is typed is in the middle of what is shown; what is no time, or lies outside, is said beside the field."""
+    window.press("Home")
+    before = axis(window)
+    for text, said in (("12 parsecs", "is no time"), ("99s", "is outside")):
+        window.press(key, "Ctrl+A")
+        window.type(text)
+        window.press("Enter")
+        assert window.says(said) and axis(window) == before, text
+    window.press(key, "Ctrl+A")
+    window.type("1.2ms")
+    window.press("Enter")
+    begin, end = axis(window)
+    assert abs((begin + end) / 2 - 1.2e6) < 2 and not window.says("is outside"), (begin, end)
+    window.press("Escape")
 
 
-def _same_name(before, after):
-    assert after[1] == before[1] and after[0]["name"] == before[0]["name"], (before, after)
-
-
-def _next_rank(by):
-    def judge(before, after):
-        assert int(after[1]) == int(before[1]) + by and after[0]["name"] == before[0]["name"], (before, after)
-    return judge
-
-
-def _bookmark(world, key):
-    window = world.window("timeline")
-    _zoomed(window)
+def _bookmark(window, key):
+    window.press("Home", "Shift+W")
     place = axis(window)
     window.press(key)
     rows = [i for i in window.items if "/bookmarks/rows/row " in i["path"] and i["kind"] == "row"]
@@ -268,77 +222,81 @@ def _bookmark(world, key):
     window.click(rows[-1]["path"])
     assert all(abs(a - b) <= 1 for a, b in zip(axis(window), place)), (axis(window), place)
     window.click("tab/Events by name")
-    window.press("Home")
 
 
-def _pin(world, key):
-    window = world.window("timeline?s=ulysses")
-    top = lambda: min((i["rect"][1], i["text"]) for i in window.items if "/band ulysses/rank " in i["path"] and i["kind"] == "row")[1]
-    window.click("band ulysses/rank 5", "row")
+def _pin(window, key):
+    top = lambda: min((i["rect"][1], i["text"]) for i in window.items if "/band ring/rank " in i["path"] and i["kind"] == "row")[1]
+    window.click("band ring/rank 5", "row")
     window.press(key)
     assert top() == "rank 5" and window.says("rank 5 (pinned)"), top()
     window.press(key)
     assert top() == "rank 0", top()
 
 
-def _play(world, key):
-    window = world.window("heads")
+TIMELINE = {
+    "kFullView": _shows("rail/views/start", lambda window: window.item("bands/area")["rect"]),
+    "kDetails": _shows("details splitter"),
+    "kTable": _shows("table splitter"),
+    "kCopy": _copy,
+    "kFind": _find,
+    "kZoomIn": _axis(lambda b, e, x, y: y - x < e - b),
+    "kZoomOut": _axis(lambda b, e, x, y: y - x > e - b, "Shift+W"),
+    "kPanLeft": _axis(_moves(-1), "Shift+W", "D"),
+    "kPanRight": _axis(_moves(1), "Shift+W"),
+    "kZoomInFast": _axis(lambda b, e, x, y: (e - b) / (y - x) > 2),
+    "kZoomOutFast": _axis(lambda b, e, x, y: (y - x) / (e - b) > 2, "Shift+W", "Shift+W"),
+    "kPanLeftFast": _axis(_moves(-1), "Shift+W", "Shift+W", "Shift+D"),
+    "kPanRightFast": _axis(_moves(1), "Shift+W", "Shift+W"),
+    "kSelectRange": _range,
+    "kZoomSelection": _zoom_selection,
+    "kFitSelection": _zoom_selection,
+    "kAll": _axis(lambda b, e, x, y: x <= 0 and y > e, "Shift+W"),
+    "kPreviousEvent": _step(0, False, "Period"),
+    "kNextEvent": _step(0, False),
+    "kPreviousSame": _step(0, True, "Shift+Period"),
+    "kNextSame": _step(0, True),
+    "kPreviousRank": _step(-1, True),
+    "kNextRank": _step(1, True),
+    "kGoToTime": _go_to_time,
+    "kBookmark": _bookmark,
+    "kPin": _pin,
+}
+
+
+def keys_of_the_timeline(world):
+    _press_all(world.window("timeline?s=ring"), TIMELINE)
+
+
+# -- elsewhere
+
+def _motion(window, key):
+    for words in ("Next step", "Play"):
+        window.press(key)
+        assert window.item("heads/main/play")["text"] == words
+
+
+def _play(window, key):
     window.press(key, rest=False)
     window.wait_for(lambda s: "step=" in s["link"], "the next denoise step is shown")
     window.press(key, rest=False)
     window.wait_for(lambda s: not s["busy"] and window.item("heads/main/play")["text"] == "Play", "it stops")
 
 
-def _close_file(world, key):
-    window = world.open(world.demo)
+def _close_file(window, key):
     window.press(key)
     assert not window.has("top/line/file 0/tab") and "#start" in window.link
-    window.close()
 
 
-EFFECTS = {
-    "kOpenFile": _app(lambda w: lambda: "#start" in w.link),
-    "kCloseFile": _close_file,
-    "kReload": _reload,
-    "kBack": _app(lambda w: (w.click("rail/views/timeline"), lambda: "#overview" in w.link)[1]),
-    "kForward": _app(lambda w: (w.click("rail/views/timeline"), w.press("Alt+Left"), lambda: "#timeline" in w.link)[2]),
-    "kCopyLink": _app(lambda w: lambda: w.says("is on the clipboard")),
-    "kGoTo": _go_to,
-    "kPalette": _palette,
-    "kKeys": _app(lambda w: lambda: any(i["path"].startswith("keys/window") for i in w.items)),
-    "kFullView": _toggle("rail/views/start"),
-    "kDetails": _toggle("details splitter"),
-    "kTable": _toggle("table splitter"),
-    "kTheme": _theme,
-    "kMotion": _motion,
-    "kScaleUp": _scale(None, lambda a, b: abs(b / a - 1.1) < 0.02),
-    "kScaleDown": _scale(None, lambda a, b: abs(a / b - 1.1) < 0.02),
-    "kScaleReset": _scale("Ctrl+Plus", lambda a, b: a > 1 and b == 1),
-    "kCopy": _copy,
-    "kFind": _find,
-    **{f"kView{n}": _app(lambda w, n=n: _views_by_number(w, n)) for n in range(1, 9)},
-    "kStart": _app(lambda w: lambda: "#start" in w.link),
-    "kQuit": _quit,
-    "kZoomIn": _time(lambda w: _changed_axis(w, _shorter)),
-    "kZoomOut": _time(lambda w: (_zoomed(w), _changed_axis(w, _longer))[1]),
-    "kPanLeft": _time(lambda w: (_zoomed(w), w.press("D"), _changed_axis(w, _earlier))[2]),
-    "kPanRight": _time(lambda w: (_zoomed(w), _changed_axis(w, _later))[1]),
-    "kZoomInFast": _time(lambda w: (w.press("Home"), _changed_axis(w, lambda b, e, x, y: (e - b) / (y - x) > 2))[1]),
-    "kZoomOutFast": _time(lambda w: (_zoomed(w), w.press("Shift+W"), _changed_axis(w, lambda b, e, x, y: (y - x) / (e - b) > 2))[2]),
-    "kPanLeftFast": _time(lambda w: (_zoomed(w), w.press("Shift+W"), w.press("Shift+D"), _changed_axis(w, _earlier))[3]),
-    "kPanRightFast": _time(lambda w: (_zoomed(w), w.press("Shift+W"), _changed_axis(w, _later))[2]),
-    "kSelectRange": _range,
-    "kZoomSelection": _zoom_selection,
-    "kFitSelection": _zoom_selection,
-    "kAll": _time(lambda w: (_zoomed(w), _changed_axis(w, lambda b, e, x, y: x <= 0 and y > e))[1]),
-    "kPreviousEvent": _step(_same_row),
-    "kNextEvent": _step(_same_row),
-    "kPreviousSame": _step(_same_name),
-    "kNextSame": _step(_same_name),
-    "kPreviousRank": _step(_next_rank(-1)),
-    "kNextRank": _step(_next_rank(1)),
-    "kGoToTime": _go_to_time,
-    "kBookmark": _bookmark,
-    "kPin": _pin,
-    "kPlay": _play,
-}
+def _quit(window, key):
+    window._xdotool("key", "ctrl+q")
+    assert window.process.wait(10) == 0
+
+
+# In this order, since the last ones end what they are pressed in.
+ELSEWHERE = {"kMotion": _motion, "kPlay": _play, "kCloseFile": _close_file, "kQuit": _quit}
+
+
+def keys_of_files_and_heads(world):
+    window = world.window("heads")
+    for command, effect in ELSEWHERE.items():
+        _press_all(window, {command: effect})

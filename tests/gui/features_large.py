@@ -10,23 +10,6 @@ from world import views
 EVENTS, RANKS = 1_000_000, 64
 PROGRESS_EVERY_S = 0.1  # of desktop.cpp
 MOST_MARKS = 10_000  # rectangles of a draw list
-# On 64 ranks it takes milliseconds to read a layer pass.
-SLOW = """[model]
-preset = "wan2.1-t2v-14b"
-grid = [3, 6, 7]
-[mask]
-pattern = "sparge"
-density = 0.3
-block = 16
-[cluster]
-preset = "ndr-h100-xN"
-ranks = 64
-[run]
-mode = "simulate"
-strategies = ["ring", "usp:ulysses=8,ring=8"]
-layers = 1
-denoise_steps = 1
-"""
 PASSES = 500  # of each strategy
 
 
@@ -42,7 +25,10 @@ def _many_passes(world):
     path = world.folder / "many.db"
     if path.exists():
         return path
-    shutil.copy(world.run("one-pass.db", SLOW), path)
+    # On 64 ranks it takes milliseconds to read a layer pass.
+    one = world.run("one-pass.db", "model.grid=3,6,7", "mask.block=16", "cluster.preset=ndr-h100-xN", "cluster.ranks=64",
+                    'run.strategies=["ring", "usp:ulysses=8,ring=8"]', "run.layers=1", "run.denoise_steps=1")
+    shutil.copy(one, path)
     store = sqlite3.connect(path)
     (runs,), = store.execute("select max(run_id) from run")
     changed = {"run_id": f"run_id + k * {runs}", "denoise_step": "k", "chunk_id": "null", "seq": "seq + k * (select max(seq) + 1 from chunk)"}

@@ -4,64 +4,66 @@ stopped, die and are recovered. They are those of the real program, started by t
 import json
 import os
 import resource
-import shutil
 import signal
 import statistics
 import subprocess
 import time
 from pathlib import Path
 
-from run_place import committed_in, ended, events_of, live, place_of, run_of, start_run, take, type_into, until
+from run_place import committed_in, ended, events_of, live, place_of, run_of, start_run, type_into, until
 from window import PATIENCE, TIMEOUT_S
 
 
 def run_queue(world):
+    """A run that waits can be cancelled and removed, and outlives its window: the next one offers it."""
     with place_of(world, "run queue") as place:
         window = place.window()
         first = start_run(window, "steps", "first.db")
         window.wait_for(lambda s: run_of(s, first)["state"] == "running", "the first run")
-        second, third = start_run(window, "done", "second.db"), start_run(window, "done", "third.db")
-        window.wait_for(lambda s: window.has("list/run 2") and window.has("list/run 3"), "the runs in the list")
-        assert [run_of(window.state, n)["state"] for n in (second, third)] == ["waiting", "waiting"]
-        assert len(place.processes()) == 1, place.processes()
+        second = start_run(window, "done", "second.db")
+        assert run_of(window.state, second)["state"] == "waiting" and len(place.processes()) == 1, place.processes()
         window.click(f"list/run {second}", rest=False)
         window.click("shown/cancel", rest=False)
         ended(window, second, "cancelled")
-        window.click(f"list/run {first}", rest=False)
-        window.wait_for(lambda s: window.has("shown/stop"), "Stop")
-        window.click("shown/stop", rest=False)
-        ended(window, first, "stopped")
-        ended(window, third, "done")
-        assert place.output("third.db").exists() and not place.output("second.db").exists()
-        window.click(f"list/run {second}", rest=False)
         window.click("shown/remove", rest=False)
         window.wait_for(lambda s: run_of(s, second) is None, "it is out of the list")
-        # A window that is killed: what went on is found again, what waited is offered.
-        fourth = start_run(window, "steps", "fourth.db")
-        window.wait_for(lambda s: run_of(s, fourth)["state"] == "running", "the fourth run")
-        start_run(window, "done", "fifth.db")
+        start_run(window, "done", "third.db")
         until(lambda: list(place.settings.parent.glob("waiting-*.json")), "the run that waits is kept")
         window.kill()
-        assert len(place.processes()) == 1, "the run ended with its window"
+        child, = place.processes()
         again = place.window()
-        again.wait_for(lambda s: again.says("A run still waited when the window was closed: fifth.db"), "the run that waited")
+        again.wait_for(lambda s: again.says("A run still waited when the window was closed: third.db"), "the run that waited")
         again.click("left/add", rest=False)
         again.wait_for(lambda s: s["view"]["queue"] and s["view"]["queue"][0]["state"] == "done", "the run that had waited")
-        assert place.output("fifth.db").exists() and not list(place.settings.parent.glob("waiting-*.json"))
-        again.wait_for(lambda s: again.find(f"found {place.output('fourth.db')}"), "the run that goes on")
-        again.click(f"found {place.output('fourth.db')}", rest=False)
-        again.wait_for(lambda s: again.has("found/stop"), "Stop")
-        again.click("found/stop", rest=False)
-        place.none_is_left()
-        assert events_of(world, place.output("fourth.db")) > 0
+        assert place.output("third.db").exists() and not list(place.settings.parent.glob("waiting-*.json"))
+        assert not place.output("second.db").exists()
+        os.kill(child[0], signal.SIGTERM)
 
 
 def run_running(world):
+    """Phase, progress, ranks and the timeline of a run that goes on, whose events are on the screen within a second."""
     with place_of(world, "run running") as place:
         window = place.window()
         number = start_run(window, "one", "threads.db")
-        _follows(window, number)
-        _within_a_second(world, window, place.output("threads.db"))
+        first = live(window)
+        # The first look may still have shown the run before.
+        more = window.wait_for(lambda s: (t := s["view"]["timeline"]) and t["events"] >= first["events"] + 500 and
+                               t["newest_ns"] > first["newest_ns"] and t, "the run goes on", 60)
+        assert [r["rank"] for r in more["ranks"]] == [0, 1] and run_of(window.state, number)["state"] == "running"
+        # Lanes are written as their chunks fill, so the first events may all be of one rank.
+        window.wait_for(lambda s: all(rank["busy_buckets"] > 0 for rank in s["view"]["timeline"]["ranks"]), "work of both ranks")
+        assert window.has("live/rank 0") and window.has("live/rank 1")
+        window.wait_for(lambda s: (p := run_of(s, number)["progress"]) and p["phase"] == "run" and p["repeat"] > 0, "the phase run")
+        for words in (("running ring", "plans done"), (" left; ",), (" events recorded", " in its files, none lost")):
+            window.wait_for(lambda s: any(all(w in t for w in words) for t in window.texts()), " and ".join(words))
+        # What the ranks had recorded at some moment, by their own counts, is there a second later.
+        waited = []
+        for _ in range(5):
+            recorded = world.json_of("watch", place.output("threads.db"), "--once", "--json")["events"]
+            begin = time.monotonic()
+            live(window, recorded)
+            waited.append(time.monotonic() - begin)
+        assert statistics.median(waited) < 1 * PATIENCE, waited
         # The picture stands still, and follows again.
         window.click("live/zoom in", rest=False)
         window.wait_for(lambda s: (t := s["view"]["timeline"]) and t["end_ns"] - t["begin_ns"] < 0.7 * t["newest_ns"], "closer")
@@ -71,66 +73,16 @@ def run_running(world):
         assert (still["begin_ns"], still["end_ns"]) == (later["begin_ns"], later["end_ns"]), (still, later)
         window.click("live/follow", rest=False)
         window.wait_for(lambda s: s["view"]["timeline"]["end_ns"] > later["end_ns"], "the newest events")
-        before = window.view["timeline"]
+        length = lambda state: state["view"]["timeline"]["end_ns"] - state["view"]["timeline"]["begin_ns"]
+        before = length(window.state)
         window.wheel("live/strips", up=True, times=3)
-        window.wait_for(lambda s: s["view"]["timeline"]["end_ns"] - s["view"]["timeline"]["begin_ns"] < before["end_ns"] - before["begin_ns"], "closer by the wheel")
+        window.wait_for(lambda s: length(s) < before, "closer by the wheel")
         # What a rank does, under the pointer.
         window._move(*window.point(window.item("live/strips"), (0.4, 0.25)))
         window.wait_for(lambda s: any(t.startswith("rank 0 at ") for t in window.texts()) and any(t.startswith("now: ") for t in window.texts()),
                         "what rank 0 does")
         window.click("shown/stop", rest=False)
         ended(window, number, "stopped")
-
-
-def run_of_processes(world):
-    """The same of two ranks that mpirun starts."""
-    with place_of(world, "run of processes") as place:
-        window = place.window()
-        take(window, "one")
-        type_into(window, "form/search", "run.backend")
-        type_into(window, "run.backend/value", "mpi")
-        type_into(window, "form/search", "")
-        window.wait_for(lambda s: s["view"]["planned"] or s["view"]["problems"], "the plan over MPI")
-        if window.view["problems"]:
-            assert "MPI" in window.view["problems"][0]["message"], window.view["problems"]
-            return window.view["problems"][0]["message"]
-        type_into(window, "actions/output", "mpi.db")
-        window.wait_for(lambda s: s["view"]["planned"], "the plan over MPI")
-        window.click("actions/start", rest=False)
-        number = window.wait_for(lambda s: s["view"]["queue"] and s["view"]["queue"][0]["number"], "the run over MPI")
-        _follows(window, number)
-        _within_a_second(world, window, place.output("mpi.db"))
-        window.click("shown/stop", rest=False)
-        ended(window, number, "stopped")
-    return None
-
-
-def _within_a_second(world, window, out):
-    """What the ranks had recorded at some moment, by their own counts, is on the screen a second later."""
-    waited = []
-    for _ in range(5):
-        recorded = world.json_of("watch", out, "--once", "--json")["events"]
-        begin = time.monotonic()
-        live(window, recorded)
-        waited.append(time.monotonic() - begin)
-    assert statistics.median(waited) < 1 * PATIENCE, waited
-
-
-def _follows(window, number):
-    """Phase, progress, ranks and the timeline of a run that goes on."""
-    first = live(window)
-    # The first look may still have shown the run before.
-    more = window.wait_for(lambda s: (t := s["view"]["timeline"]) and t["events"] >= first["events"] + 500 and
-                           t["newest_ns"] > first["newest_ns"] and t, "the run goes on", 60)
-    assert [r["rank"] for r in more["ranks"]] == [0, 1]
-    assert run_of(window.state, number)["state"] == "running"
-    # Lanes are written as their chunks fill, so the first events may all be of one rank.
-    window.wait_for(lambda s: all(rank["busy_buckets"] > 0 for rank in s["view"]["timeline"]["ranks"]), "work of both ranks")
-    assert window.has("live/rank 0") and window.has("live/rank 1")
-    window.wait_for(lambda s: (p := run_of(s, number)["progress"]) and p["phase"] == "run" and p["repeat"] > 0, "the phase run")
-    window.wait_for(lambda s: any("running ring" in t and "plans done" in t for t in window.texts()), "progress in words")
-    window.wait_for(lambda s: any(" left; " in t for t in window.texts()), "the time that is left")
-    window.wait_for(lambda s: any(" events recorded" in t and t.endswith(" in its files, none lost") for t in window.texts()), "the counts of events")
 
 
 def run_stop(world):
@@ -152,13 +104,11 @@ def run_stop(world):
         assert "SPS-" not in said and "exit code" not in said, said
         kept = place.output("kept.db").read_bytes()
         window.click("shown/again", rest=False)
-        again = window.wait_for(lambda s: len(s["view"]["queue"]) == 2 and s["view"]["queue"][1], "the run anew")
-        assert again["out"] != run["out"] and again["command"].replace(again["out"], run["out"]) == run["command"], (again, run)
-        window.wait_for(lambda s: window.has("shown/stop") and (p := run_of(s, again["number"])["progress"]) and p["done"] > 20,
-                        "layer passes of the run anew")
+        window.wait_for(lambda s: window.has("shown/stop") and len(s["view"]["queue"]) == 2, "the run anew")
+        again = window.view["queue"][1]["number"]
+        window.wait_for(lambda s: (p := run_of(s, again)["progress"]) and p["done"] > 20, "layer passes of the run anew")
         window.click("shown/stop", rest=False)
-        ended(window, again["number"], "stopped")
-        assert place.output("kept.db").read_bytes() == kept and events_of(world, again["out"]) > 0
+        assert events_of(world, ended(window, again, "stopped")["out"]) > 0 and place.output("kept.db").read_bytes() == kept
         # In each phase: it ends by itself, says why, and keeps the layer passes that were complete.
         for phase in ("input", "reference", "plan", "run", "check"):
             number = start_run(window, "checked", f"{phase}.db")
@@ -188,16 +138,6 @@ def run_stop(world):
             window.wait_for(lambda s: s["view"]["queue"][-1]["state"] == "done", "the recovered file")
             assert events_of(world, place.output("merge.db")) == committed
         assert events_of(world, place.output("merge.db")) > 0
-        # Stop now: it ends without the merge; what was recorded is there, and Recover makes a file of it.
-        number = start_run(window, "one", "now.db")
-        live(window, 2000)
-        child, = place.processes()
-        os.kill(child[0], signal.SIGSTOP)  # it cannot answer the first signal
-        window.click("shown/stop", rest=False)
-        window.wait_for(lambda s: window.has("shown/stop now") and not window.item("shown/stop now")["disabled"], "Stop now, a second later")
-        window.click("shown/stop now", rest=False)
-        os.kill(child[0], signal.SIGCONT)
-        ended(window, number, "stopped")
 
 
 def _hold_in(world, place, phase, name):
@@ -216,8 +156,10 @@ def _hold_in(world, place, phase, name):
 
 
 def run_closing(world):
+    """Closing asks what becomes of the run. One that is left goes on: the page Start finds it, follows it and stops it."""
     with place_of(world, "run closing") as place:
         window = place.window()
+        out = place.output("left.db")
         number = start_run(window, "steps", "left.db")
         live(window)
         window.press("Ctrl+Q", rest=False)
@@ -225,35 +167,22 @@ def run_closing(world):
         window.click("quit/cancel", rest=False)
         window.wait_for(lambda s: not window.has("quit/leave"), "no question")
         assert run_of(window.read(), number)["state"] == "running"
-        window.press("Ctrl+Q", rest=False)
-        window.wait_for(lambda s: window.has("quit/leave"), "the question")
-        window.point(window.item("quit/leave"))
-        _last_click(window, "quit/leave")
+        _quit(window, "quit/leave")
         child, = place.processes()
-        # Found again by the next window, which stops it and is closed after its merge.
         again = place.window("#start")
-        again.wait_for(lambda s: again.find(f"run {place.output('left.db')}"), "the run that goes on")
-        again.click(f"run {place.output('left.db')}", rest=False)
+        again.wait_for(lambda s: {"out": str(out), "goes_on": True} in s["view"]["runs"], "the run that goes on")
+        assert again.says("goes on: follow it, or stop it")
+        again.click(f"run {out}", rest=False)
         live(again)
+        again.wait_for(lambda s: again.says("begun") and again.has("live/rank 1"), "when it began, and its ranks")
         again.click("found/stop", rest=False)
         until(lambda: not Path(f"/proc/{child[0]}").exists(), "the end of the run")
-        assert events_of(world, place.output("left.db")) > 0
+        assert events_of(world, out) > 0
         again.wait_for(lambda s: again.has("run/open"), "Open")
         number = start_run(again, "steps", "stopped.db")
         live(again)
-        again.press("Ctrl+Q", rest=False)
-        again.wait_for(lambda s: again.has("quit/stop"), "the question")
-        _last_click(again, "quit/stop")
+        _quit(again, "quit/stop")
         assert not place.processes() and events_of(world, place.output("stopped.db")) > 0
-
-
-def _last_click(window, name):
-    """A click that ends the window, sooner or later."""
-    x, y = window.point(window.item(name))
-    window._move(x, y)
-    window._xdotool("click", 1)
-    window.process.wait(TIMEOUT_S)
-    assert window.process.returncode == 0 and not window.said(), window.said()
 
 
 def run_recover(world):
@@ -290,66 +219,19 @@ def run_recover(world):
         assert events_of(world, place.output("full.db")) > 0
 
 
-def run_disk_full(world):
-    if shutil.which("nsenter") is None or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
-        return "mounting a small disk needs root"
-    with place_of(world, "run disk full") as place:
-        # A disk of its own for the outputs, which the window and its children see.
-        full = place.folder / "full"
-        full.mkdir()
-        on_small_disk = place.folder / "on-small-disk"
-        on_small_disk.write_text("#!/bin/sh\nexec unshare --mount sh -c 'mount -t tmpfs -o size=64k tmpfs \"$0\" && exec \"$@\"' "
-                                 f'"{full}" "{world.program}" "$@"\n', encoding="utf-8")
-        on_small_disk.chmod(0o755)
-        window = place.window(program=on_small_disk)
-        number = start_run(window, "done", str(full / "kept.db"))
-        run = ended(window, number, "failed")
-        assert run["why"].startswith("SPS-154") and "kept.db" in run["why"], run
-        committed = committed_in(place)
-        assert committed > 0
-        # There is still no room: said again, and nothing is lost by trying.
-        window.wait_for(lambda s: window.has("shown/recover"), "Recover")
-        window.click("shown/recover", rest=False)
-        run = ended(window, 2, "failed")
-        assert "SPS-154" in run["why"] and committed_in(place) == committed, run
-        inside = [f"--mount=/proc/{window.process.pid}/ns/mnt", "--"]
-        subprocess.run(["nsenter", *inside, "mount", "-o", "remount,size=8m", full], check=True)
-        window.click(f"list/run {number}", rest=False)
-        window.wait_for(lambda s: window.has("shown/recover"), "Recover of what the run left")
-        window.click("shown/recover", rest=False)
-        ended(window, 3, "done")
-        kept = place.folder / "kept.db"
-        subprocess.run(["nsenter", *inside, "cp", full / "kept.db", kept], check=True)
-        assert events_of(world, kept) == committed
-        window.click("shown/open", rest=False)
-        window.wait_for(lambda s: "kept.db#overview" in s["link"], "the recovered file")
-    return None
-
-
 # -- what the page Start knows of runs
 
-def start_runs_going_on(world):
-    with place_of(world, "start going on") as place:
-        out = place.begin("outside.db", "steps")
-        window = place.window("#start")
-        window.wait_for(lambda s: {"out": str(out), "goes_on": True} in s["view"]["runs"], "the run")
-        assert window.says("goes on: follow it, or stop it")
-        window.click(f"run {out}", rest=False)
-        live(window)
-        window.wait_for(lambda s: window.says("begun") and window.has("live/rank 1"), "when it began, and its ranks")
-        window.click("found/stop", rest=False)
-        place.none_is_left()
-        window.wait_for(lambda s: window.has("run/open"), "Open")
-        assert events_of(world, out) > 0
-
-
 def start_recover(world):
+    """What a run has left that died with its window."""
     with place_of(world, "start recover") as place:
-        out = place.begin("died.db", "one")
-        until(lambda: committed_in(place) > 500, "events of the run")
-        place.children[0].kill()
-        place.children[0].wait()
-        committed = committed_in(place)
+        window = place.window()
+        start_run(window, "one", "died.db")
+        live(window, 500)
+        window.kill()
+        (child, _), = place.processes()
+        os.kill(child, signal.SIGKILL)
+        place.none_is_left()
+        out, committed = place.output("died.db"), committed_in(place)
         window = place.window("#start")
         window.wait_for(lambda s: {"out": str(out), "goes_on": False} in s["view"]["runs"], "the run that died")
         assert window.says("died: recover what it left")
@@ -360,3 +242,13 @@ def start_recover(world):
         assert events_of(world, out) == committed, (events_of(world, out), committed)
         window.click("shown/open", rest=False)
         window.wait_for(lambda s: "died.db#overview" in s["link"], "the recovered file is open")
+
+
+def _quit(window, answer):
+    """The window ends, sooner or later."""
+    window.press("Ctrl+Q", rest=False)
+    window.wait_for(lambda s: window.has(answer), "the question")
+    window._move(*window.point(window.item(answer)))
+    window._xdotool("click", 1)
+    window.process.wait(TIMEOUT_S)
+    assert window.process.returncode == 0 and not window.said(), window.said()

@@ -2,6 +2,8 @@
 no overlapping targets, targets that can be reached and have at least 20 pixels, text with 4.5:1 (large text 3:1), marks
 with 3:1.
 """
+from window import seen
+
 LEAST_TARGET = 20  # pixels of the design
 SLACK = 1.0        # pixels: rectangles end between pixels
 
@@ -19,11 +21,6 @@ def contrast(a, b):
     """WCAG 2, section 1.4.3: 1 to 21."""
     light, dark = sorted((luminance(a), luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
-
-
-def seen(item):
-    rect, clip = item["rect"], item["clip"]
-    return max(rect[0], clip[0]), max(rect[1], clip[1]), min(rect[2], clip[2]), min(rect[3], clip[3])
 
 
 def is_seen(item, least=SLACK):

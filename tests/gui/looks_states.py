@@ -1,9 +1,8 @@
-"""The states whose looks are tested without a display: files that are whole, damaged, foreign, missing, being read, with
-long names and with 4,096 ranks; each with the combinations of theme, size and scale that every run of the tests looks at.
-"""
+"""The states whose looks are tested without a display: files that are whole, damaged, being read, with long names and with 4,096
+ranks; each with the combinations of theme, size and scale that every run of the tests looks at."""
 import itertools
 
-from test_files import foreign, no_store, plan_lost, truncated
+from damaged import UNREADABLE, foreign, plan_lost
 
 THEMES, SIZES, SCALES = ("dark", "light"), ("1280x720", "1920x1080", "3840x2160"), (1, 1.5, 2)
 MATRIX = list(itertools.product(THEMES, SIZES, SCALES))
@@ -12,30 +11,13 @@ HALF = [(THEMES[n % 2], size, scale) for n, (size, scale) in enumerate(itertools
 # For states that differ from the demo in few widgets: each theme, size and scale, and the tightest of all.
 FEW = [("dark", "1280x720", 1), ("light", "1280x720", 2), ("dark", "1920x1080", 1.5), ("light", "3840x2160", 2)]
 SMALL, TIGHTEST = FEW[:2], FEW[1:2]
-# Scheduled in some 10 s: a message to 63 others, and 64 ring steps.
-MANY = """[model]
-preset = "wan-mini"
-heads = 64
-head_dim = 16
-hidden = 1024
-grid = [16, 32, 32]
-[mask]
-pattern = "dense"
-[cluster]
-preset = "ndr-h100-xN"
-ranks = 4096
-[run]
-mode = "simulate"
-strategies = ["usp:ulysses=64,ring=64"]
-layers = 1
-"""
 # Answers that are enough to know the file, and none of what the views ask then.
 FILE_KNOWN = 2
 
 
 def _made(world, name, make):
     path = world.folder / name
-    make(world, path)
+    make(world.demo, path)
     return path
 
 
@@ -53,12 +35,14 @@ def stored_states(world):
     """The arguments and the combinations of each state; arguments that begin with -- are options."""
     long_name = _long_names(world)
     other = _made(world, "foreign.db", foreign)
-    many = world.run("many.db", MANY)
+    # Scheduled in some 10 s: a message to 63 others, and 64 ring steps.
+    many = world.run("many.db", "model.preset=wan-mini", "model.heads=64", "model.head_dim=16", "model.hidden=1024", "model.grid=16,32,32",
+                     "mask.pattern=dense", "cluster.preset=ndr-h100-xN", "cluster.ranks=4096", 'run.strategies=["usp:ulysses=64,ring=64"]',
+                     "run.layers=1", "run.denoise_steps=1")
     partly = world.changed_copy("partly.db", "update workload set denoise_steps = denoise_steps + 2", "update run set timing = 1",
                                 "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
     return {"demo": ([world.demo], HALF), "no file": ([], FEW), "long names": ([long_name], FEW),
-            "failed": ([_made(world, "broken.db", no_store)], SMALL), "foreign": ([other], SMALL), "missing file": ([world.folder / "nowhere.db"], SMALL),
-            "truncated": ([_made(world, "truncated.db", truncated)], TIGHTEST), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
+            "failed": ([_made(world, "broken.db", UNREADABLE["page"])], SMALL), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
             "lost thumbnails": ([world.changed_copy("thumbnails.db", "delete from mask_thumbnail")], TIGHTEST),
             "no timeline": ([world.changed_copy("figures.db", "update repeat set has_timeline = 0")], TIGHTEST),
             "partly there": ([partly], TIGHTEST), "one strategy": ([f"{world.demo}?s=ring"], TIGHTEST),

@@ -4,11 +4,11 @@ a run that goes on, and the question what becomes of it.
 import itertools
 import shutil
 
+from damaged import grow, half
 from features_frame import LONG_QUESTION
 from looks import violations
 from looks_states import SCALES, SIZES
 from run_place import live, place_of, start_run
-from test_files import grow, half
 
 # Sizes and scales of the window; that of every run of the tests has room for all that is clicked.
 USUAL = [("1440x900", 1)]
@@ -62,10 +62,7 @@ def popups(looks):
 
 def question_under_way(looks):
     window = looks.open(f"{looks.world.demo}#sql")
-    window.click("sql/main/question")
-    window.press("Ctrl+A")
-    window.type(LONG_QUESTION)
-    window.click("sql/main/ask", rest=False)
+    window.ask(LONG_QUESTION, rest=False)
     window.wait_for(lambda s: window.has("sql/main/cancel"), "the question is under way")
     looks.in_both_themes(window, "a question under way")
     window.click("sql/main/cancel", rest=False)
@@ -75,9 +72,9 @@ def question_under_way(looks):
 
 def grown_file(looks):
     path = looks.world.folder / "grown.db"
-    half(looks.world, path)
+    half(looks.world.demo, path)
     window = looks.open(path)
-    grow(looks.world, path)
+    grow(looks.world.demo, path)
     window.wait_for(lambda s: window.has("changed/action"), "the file has grown")
     window.rest()
     looks.in_both_themes(window, "a file that has grown")

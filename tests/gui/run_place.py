@@ -4,7 +4,6 @@ process is left when a test ends.
 import os
 import signal
 import sqlite3
-import subprocess
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +12,13 @@ from window import TIMEOUT_S
 
 # Presets of one's own. `done`: ends by itself in a moment; `steps`: goes on for minutes and completes a layer pass every
 # few milliseconds; `checked`: the same, and compares each output with a reference; `one`: goes on for minutes within one layer pass.
-BASE = '[model]\npreset = "wan-mini"\ngrid = [3, 6, 7]\nheads = 4\nhead_dim = 8\n[mask]\npattern = "sparge"\ndensity = 0.4\nblock = 16\n'
-PRESETS = {
-    "done": f'# Done at once. A small run.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring", "ulysses"]\nrepeats = 2\n',
-    "steps": f'# Many steps. It goes on.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring"]\nverify = "off"\n'
-             'repeats = 1\nwarmup = 0\ndenoise_steps = 5000\n',
-    "checked": f'# Each output is checked. It goes on.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring"]\n'
-               'repeats = 1\nwarmup = 0\ndenoise_steps = 5000\n',
-    "one": f'# One pass. It goes on.\n{BASE}[cluster]\npreset = "local"\nranks = 2\n[run]\nstrategies = ["ring"]\nverify = "off"\n'
-           'repeats = 100000\n',
-}
+BASE = ('[model]\npreset = "wan-mini"\ngrid = [3, 6, 7]\nheads = 4\nhead_dim = 8\n[mask]\npattern = "sparge"\ndensity = 0.4\nblock = 16\n'
+        '[cluster]\npreset = "local"\nranks = 2\n[run]\n')
+STEPS = 'strategies = ["ring"]\nrepeats = 1\nwarmup = 0\ndenoise_steps = 5000\n'
+PRESETS = {"done": f'# Done at once. A small run.\n{BASE}strategies = ["ring", "ulysses"]\nrepeats = 2\n',
+           "steps": f'# Many steps. It goes on.\n{BASE}{STEPS}verify = "off"\n',
+           "checked": f'# Each output is checked. It goes on.\n{BASE}{STEPS}',
+           "one": f'# One pass. It goes on.\n{BASE}strategies = ["ring"]\nverify = "off"\nrepeats = 100000\n'}
 TITLES = {"done": "Done at once", "steps": "Many steps", "checked": "Each output is checked", "one": "One pass"}
 
 
@@ -36,10 +32,9 @@ class Place:
         self.scratch.mkdir()
         for preset, text in PRESETS.items():
             (self.config / f"spscope/presets/{preset}.toml").write_text(text, encoding="utf-8")
-        self.environment = {"XDG_CONFIG_HOME": str(self.config), "TMPDIR": str(self.scratch),
-                            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        self.environment = {"XDG_CONFIG_HOME": str(self.config), "TMPDIR": str(self.scratch)}
         self.settings = self.config / "spscope/desktop.json"
-        self.windows, self.children = [], []
+        self.windows = []
 
     def window(self, link="#run", options=(), **more):
         window = self.world.open("--settings", self.settings, link, *options, folder=self.folder / "here", environment=self.environment, **more)
@@ -50,16 +45,6 @@ class Place:
 
     def output(self, name):
         return self.folder / "here" / name
-
-    def begin(self, name, preset, *arguments):
-        """The program, started without a window; the file that it will write."""
-        out = self.output(name)
-        out.parent.mkdir(exist_ok=True)
-        self.children.append(subprocess.Popen(
-            [self.world.spscope, "run", self.config / f"spscope/presets/{preset}.toml", "-o", out, "--headless", *arguments],
-            env={**os.environ, **self.environment}, cwd=out.parent, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
-        until(lambda: Path(f"{out}.collecting").exists() and any(True for _ in self.scratch.glob("*/*.rank-*.db")), "the shards of the run")
-        return out
 
     def processes(self):
         """(pid, command line) of the programs that work in this folder, but of the windows."""
@@ -80,12 +65,8 @@ class Place:
     def close(self):
         for window in self.windows:
             window.kill()
-        for child in self.children:
-            child.poll()
         for pid, _ in self.processes():
             os.kill(pid, signal.SIGKILL)
-        for child in self.children:
-            child.wait()
 
 
 @contextmanager

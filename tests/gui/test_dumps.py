@@ -11,22 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from world import views
+from damaged import UNREADABLE
+from world import DEMO, views
 
-FLIPPED = 2  # damaged copies, by seed
-CONFIG = """[model]
-preset = "wan2.1-t2v-14b"
-[mask]
-pattern = "sparge"
-density = 0.3
-[cluster]
-preset = "h100x8"
-[run]
-mode = "simulate"
-strategies = ["ulysses", "ring"]
-layers = 1
-denoise_steps = 2
-"""
+FLIPPED = 4  # damaged copies, by seed
 
 
 def flipped(whole, seed):
@@ -50,17 +38,16 @@ def main(binaries):
     with tempfile.TemporaryDirectory(prefix="spscope-dumps-") as name:
         folder = Path(name)
         good, config = folder / "good.db", folder / "run.toml"
-        config.write_text(CONFIG, encoding="utf-8")
+        config.write_text(DEMO, encoding="utf-8")
         subprocess.run([spscope, "run", config, "--set", f"run.output={good}"], check=True, capture_output=True)
         whole = good.read_bytes()
         for view, _, needs_file in views():
             assert said_by(program, "--view-dump", view, good) or not needs_file, f"{view} says nothing of {good.name}"
-        bad = {"truncated": whole[:len(whole) // 2], "empty": b"", "page": b"<html>" * 1000}
-        for what, data in bad.items():
+        for what, make in UNREADABLE.items():
             path = folder / f"{what}.db"
-            path.write_bytes(data)
-            words = " ".join(item["text"] for item in said_by(program, "--ui-dump", "-", path))
-            assert "SPS-" in words, f"{what}: {words}"
+            make(good, path)
+            words = " ".join(item["text"] for item in said_by(program, "--ui-dump", "-", path) if "/failed/error" in item["path"])
+            assert "SPS-" in words and len(words) > 30, f"{what}: {words}"
         for seed in range(FLIPPED):
             path = folder / f"flipped-{seed}.db"
             path.write_bytes(flipped(whole, seed))
@@ -69,7 +56,7 @@ def main(binaries):
                 said_by(program, "--ui-dump", "-", f"{path}#{view}")
             assert hashlib.sha256(path.read_bytes()).digest() == before, f"{path.name} was changed"
         assert good.read_bytes() == whole
-    print(f"{len(views())} views of {1 + FLIPPED} files, {len(bad)} files that are no stores")
+    print(f"{len(views())} views of {1 + FLIPPED} files, {len(UNREADABLE)} files that are no stores")
     return 0
 
 

@@ -1,9 +1,7 @@
-"""Runs the tests of features.txt on the real window: a row is a feature that the app's specification names, with the
-test that proves it by real input, or with the reason why it is still open. Fails when a row has no test or a test no row.
-Open rows and tests that say why they cannot run are reported as skipped, with the reason.
+"""Runs the features of the desktop app on the real window: each function of the modules below whose name begins with a letter is a
+feature, which it proves by real input. Tests that say why they cannot run are reported as skipped, with the reason.
 
-Usage: test_features.py FOLDER_OF_PROGRAMS [--state STATE] [--part N/OF] [--only NAME] [--manager openbox]
-STATE is `done` for the default set, `wide` for the rest; without it, both.
+Usage: test_features.py FOLDER_OF_PROGRAMS [--state default | wide] [--part N/OF] [--only NAME,...] [--manager openbox]
 """
 import argparse
 import importlib
@@ -11,58 +9,37 @@ import inspect
 import sys
 import time
 import traceback
-from pathlib import Path
 
+import features_keys
 from window import SKIPPED, missing
 from world import World, commands
 
-STATES = ("done", "wide")
-HERE = Path(__file__).resolve().parent
-MODULES = ("features_frame", "features_pointer", "features_views", "features_timeline", "features_bands", "features_heads",
-           "features_stored", "features_verdicts", "features_states", "features_large", "features_exports", "features_run", "features_runs",
-           "features_scope")
-
-
-def read_rows(text):
-    """(section, feature, test, state) of each row."""
-    rows = []
-    for line in text.splitlines():
-        if line.strip() and not line.startswith("#"):
-            section, feature, test, state = (part.strip() for part in line.split("|"))
-            if state not in STATES and not state.startswith("open: "):
-                raise SystemExit(f"features.txt: neither done nor wide nor open with a reason: {line}")
-            rows.append((section, feature, test, state))
-    return rows
+MODULES = ("features_frame", "features_keys", "features_pointer", "features_views", "features_timeline", "features_bands", "features_heads",
+           "features_stored", "features_verdicts", "features_states", "features_large", "features_exports", "features_scope",
+           "features_files", "features_run", "features_runs")
+# The default set: of each view what it is for, of each kind of input one.
+DEFAULT = {
+    "rail_shows_views", "tabs_open_and_close", "splitters_move", "status_line", "scope_strategies", "scope_pass", "scope_repeat",
+    "link_copied_and_taken", "an_error_is_said", "loading_state", "settings_are_kept", "scale_rebakes", "modelled_times_are_hatched",
+    "names_are_literal", "keys_of_the_app", "keys_of_the_timeline", "wheel_zooms_at_pointer", "drag_and_shift_wheel_pan", "typing_is_not_a_command",
+    "table_sorts_and_filters", "table_copies", "start_opens_by_path", "start_recover", "overview_shows_the_report", "overview_selects_and_says_why",
+    "timeline_finds_a_name", "timeline_tells_of_an_event", "a_program_that_was_observed", "lost_events_of_collectors_are_said",
+    "heads_thumbnails", "heads_one_large", "balance_map", "balance_maps_are_lighter_where_figures_are_larger", "balance_what_if",
+    "compare_adds_up", "compare_two_runs", "run_running", "sql_answers", "report_exports_several", "view_dumps_equal_the_command_line",
+    "no_window_says_a_way_on"}
 
 
 def all_tests():
-    tests = {}
-    for name in MODULES:
-        for function, what in inspect.getmembers(importlib.import_module(name), inspect.isfunction):
-            if what.__module__ == name and not function.startswith("_"):
-                tests[function] = what
-    keys = importlib.import_module("features_keys")
-    for command, *_ in commands():
-        if command in keys.EFFECTS:
-            tests["key " + command] = lambda world, command=command: keys.press_all(world, command)
-    return tests
-
-
-def check_table(rows, tests):
-    """Faults of the table itself."""
-    faults = []
-    named = [test for _, _, test, state in rows if state in STATES]
-    built = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
-    faults += [f"features.txt: no test is named {test}" for test in named if test not in tests and not (test.endswith(".py") and f" {test})" in built)]
-    faults += [f"{test} has no row in features.txt" for test in tests if test not in {row[2] for row in rows}]
-    faults += [f"the command {c} has no row in features.txt" for c, *_ in commands() if "key " + c not in {row[2] for row in rows}]
-    return faults
+    """Functions by their names, in the order of their modules."""
+    modules = [importlib.import_module(name) for name in MODULES]
+    return {name: test for module in modules for name, test in inspect.getmembers(module, inspect.isfunction)
+            if test.__module__ == module.__name__ and not name.startswith("_")}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries")
-    parser.add_argument("--state", choices=STATES)
+    parser.add_argument("--state", choices=("default", "wide"))
     parser.add_argument("--part", default="1/1")
     parser.add_argument("--only", default="")
     parser.add_argument("--manager")
@@ -70,12 +47,14 @@ def main():
     if reason := missing():
         print(f"skipped: {reason}")
         return SKIPPED
-    rows, tests = read_rows((HERE / "features.txt").read_text(encoding="utf-8")), all_tests()
-    faults = check_table(rows, tests)
+    tests = all_tests()
+    pressed = {**features_keys.APP, **features_keys.TIMELINE, **features_keys.ELSEWHERE}
+    faults = [f"no test is named {name}" for name in DEFAULT - set(tests)]
+    faults += [f"features_keys.py has no effect of {command}" for command, *_ in commands() if command not in pressed]
     part, of = map(int, options.part.split("/"))
-    names = list(dict.fromkeys(row[2] for row in rows if row[3] in ([options.state] if options.state else STATES) and row[2] in tests))
+    names = [n for n in tests if options.state is None or (n in DEFAULT) == (options.state == "default")]
     names = [n for i, n in enumerate(names) if i * of // len(names) == part - 1 and any(o in n for o in options.only.split(","))]
-    done, skipped = 0, [f"{row[0]}: {row[1]}: {row[3].removeprefix('open: ')}" for row in rows if row[3] not in STATES] if part == 1 else []
+    done, skipped = 0, []
     with World(options.binaries, manager=options.manager) as world:
         for name in names:
             begin = time.monotonic()

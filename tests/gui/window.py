@@ -164,6 +164,18 @@ class Window:
     def texts(self):
         return [i["text"] for i in self.items if i["kind"] == "text"]
 
+    def rows(self, table):
+        """Texts of the rows of a table that can be seen."""
+        return [i["text"] for i in self.items if f"/{table}/rows/row " in i["path"] and i["kind"] == "row"]
+
+    @property
+    def details(self):
+        return " ".join(i["text"] for i in self.items if i["path"].startswith("details/"))
+
+    @property
+    def tooltip(self):
+        return [i["text"] for i in self.items if i["layer"] == 2]
+
     def says(self, words):
         return any(words in i["text"] for i in self.items)
 
@@ -238,12 +250,6 @@ class Window:
         self._xdotool("click", "--repeat", times, "--delay", 40, button)
         return self.settle(before, 2 * times, rest)
 
-    def double_click(self, name, **more):
-        return self.click(name, times=2, **more)
-
-    def right_click(self, name, **more):
-        return self.click(name, button=3, **more)
-
     def hover(self, name, kind=None, at=(0.5, 0.5), first=False):
         return self.hover_at(*self.point(self.reach(name, kind, first), at))
 
@@ -252,12 +258,6 @@ class Window:
         self._move(x + 1, y)
         self._move(x, y)
         return self.settle(before)
-
-    def press_at(self, x, y, button=1):
-        """Moves, presses and lets go at once, so that frames that take longer than that see all of it together."""
-        before = self.read()
-        self._xdotool("mousemove", "--window", self.id, round(x), round(y), "click", button)
-        return self.settle(before, 2)
 
     def drag(self, begin, end, keys=(), button=1):
         """From one place of the window to another, in steps as a hand makes them."""
@@ -286,6 +286,20 @@ class Window:
         before = self.read()
         self._xdotool("type", "--delay", 6, "--", text)
         return self.settle(before, len(text))
+
+    def fill(self, field, text):
+        self.click(field)
+        self.press("Ctrl+A")
+        self.type(text)
+
+    def choose(self, field, option):
+        self.click(field, "choice")
+        self.click(option)
+
+    def ask(self, question, rest=True):
+        """A question of the view SQL."""
+        self.fill("sql/main/question", question)
+        self.click("sql/main/ask", rest=rest)
 
     def clipboard(self, field):
         """What was copied, by pasting it into a field, as a user would look."""

@@ -4,6 +4,7 @@ that many tests use one after the other.
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -14,8 +15,7 @@ import observed_file
 from window import Display, Window
 
 ROOT = Path(__file__).resolve().parents[2]
-STRATEGIES = '["ulysses", "ring", "usp:ulysses=4,ring=2", "dbsp", "cyclic"]'
-DEMO = f"""[model]
+DEMO = """[model]
 preset = "wan2.1-t2v-14b"
 [mask]
 pattern = "sparge"
@@ -24,7 +24,7 @@ density = 0.3
 preset = "h100x8"
 [run]
 mode = "simulate"
-strategies = {STRATEGIES}
+strategies = ["ulysses", "ring", "usp:ulysses=4,ring=2", "dbsp", "cyclic"]
 layers = 2
 denoise_steps = 3
 """
@@ -55,13 +55,14 @@ class World:
 
     # -- stored runs
 
-    def run(self, name, text=DEMO, *arguments):
-        """The stored results of a config; made once."""
+    def run(self, name, *settings, text=DEMO):
+        """The stored results of a config with some of its keys changed, "run.layers=1"; made once."""
         path = self.folder / name
         if not path.exists():
             config = path.with_suffix(".toml")
             config.write_text(text, encoding="utf-8")
-            made = subprocess.run([self.spscope, "run", config, "--set", f"run.output={path}", *arguments], capture_output=True, text=True)
+            sets = sum((["--set", s] for s in (f"run.output={path}", *settings)), [])
+            made = subprocess.run([self.spscope, "run", config, *sets], capture_output=True, text=True)
             assert made.returncode == 0, made.stderr
             self._digests[path] = hashlib.sha256(path.read_bytes()).digest()
         return path
@@ -100,6 +101,11 @@ class World:
     @property
     def demo(self):
         return self.run("demo.db")
+
+    @property
+    def executed(self):
+        """A run of three repeats that was executed here: whole layers of the smallest model that attends along two axes."""
+        return self.run("executed.db", "run.repeats=3", text=(ROOT / "samples/st-mini.toml").read_text(encoding="utf-8"))
 
     def json_of(self, *arguments):
         """What the command line says of the same file."""
@@ -144,14 +150,12 @@ class World:
 
 def commands():
     """(id, group, title, keys) of the command table."""
-    import re
     text = (ROOT / "gui/app/commands.def").read_text(encoding="utf-8")
     return [(i, g, t, k.split()) for i, g, t, k in re.findall(r'^COMMAND\((\w+), (\w+), "([^"]*)", "([^"]*)"\)', text, re.MULTILINE)]
 
 
 def views():
     """(id, title, needs a file) of the table of views."""
-    import re
     text = (ROOT / "gui/views/views.def").read_text(encoding="utf-8")
     return [(i, t, n == "true") for i, t, n in re.findall(r'^VIEW\((\w+), "([^"]*)", (\w+)\)', text, re.MULTILINE)]
 

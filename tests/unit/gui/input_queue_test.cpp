@@ -1,12 +1,12 @@
-// Input that comes in one breath: what each frame of Dear ImGui sees of it. Each test says its frames by hand.
+// Input that comes in one breath: what each frame of Dear ImGui sees of it. Tests say their frames by hand.
 #include "gui/platform/input_queue.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <imgui.h>
 
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace spscope::gui {
@@ -55,104 +55,63 @@ std::string text_of(const FrameInput& input) {
 // Since 1.87 Dear ImGui's state follows only in NewFrame; these tests read it at once.
 #if IMGUI_VERSION_NUM < 18700
 
-TEST(InputQueue, ATapThatCameInOneBreathIsHeldForAFrame) {
-  Frames f;
-  f.tap(Key::kW);
-  EXPECT_TRUE(f.frame().more);
-  EXPECT_TRUE(f.io.KeysDown[static_cast<int>(Key::kW)]);
-  EXPECT_FALSE(f.frame().more);
-  EXPECT_FALSE(f.io.KeysDown[static_cast<int>(Key::kW)]);
-  EXPECT_EQ(text_of(f.taken[0]), "W");
-  EXPECT_EQ(text_of(f.taken[1]), "");
+// What a frame shows: where the pointer is, modifiers, keys and buttons that are down, turns of the wheel, [presses],
+// and ... where more input waits.
+std::string seen_in_frame(Frames& f) {
+  const FrameInput& input = f.frame();
+  const ImGuiIO& io = f.io;
+  std::string text;
+  const auto add = [&](bool there, const std::string& word) { text += there ? (text.empty() ? "" : " ") + word : ""; };
+  add(io.MousePos.x > -1e30F, fmt::format("at {},{}", io.MousePos.x, io.MousePos.y));
+  add(io.KeyCtrl, "ctrl");
+  add(io.KeyShift, "shift");
+  for (int key = 0; key <= static_cast<int>(Key::kBackslash); ++key)
+    add(io.KeysDown[key], key_press_text({static_cast<Key>(key), {}}));
+  add(io.MouseDown[0], "button");
+  add(io.MouseWheel != 0, fmt::format("wheel {}", io.MouseWheel));
+  add(!input.presses.empty(), "[" + text_of(input) + "]");
+  add(input.more, "...");
+  return text;
 }
 
-TEST(InputQueue, ADoubleClickIsFourFrames) {
-  Frames f;
-  for (const bool down : {true, false, true, false}) f.button(down);
-  for (const bool down : {true, false, true, false}) {
-    const bool more = f.frame().more;
-    EXPECT_EQ(more, f.taken.size() < 4);
-    EXPECT_EQ(f.io.MouseDown[0], down);
+TEST(InputQueue, EachFrameTakesWhatCanHappenAtOnce) {
+  const auto down = [](Key key, Modifiers m = {}) { return Event{Event::KeyChange{key, true, false, m}}; };
+  const auto up = [](Key key) { return Event{Event::KeyChange{key, false, false, {}}}; };
+  const auto button = [](bool is_down, Modifiers m = {}) { return Event{Event::Button{0, is_down, m}}; };
+  const auto held = [](Modifiers m) { return Event{Event::ModifierChange{m}}; };
+  const auto move = [](float x, float y) { return Event{Event::Move{x, y}}; };
+  const auto wheel = [](float turns, Modifiers m) { return Event{Event::Wheel{0, turns, m}}; };
+  struct Case {
+    const char* name;
+    std::vector<Event> events;
+    std::vector<std::string> frames;  // the first ones
+  };
+  const Case cases[] = {{"a tap in one breath is held for a frame", {down(Key::kW), up(Key::kW)}, {"W [W] ...", ""}},
+                        {"a double click is four frames",
+                         {button(true), button(false), button(true), button(false)},
+                         {"button ...", "...", "button ...", ""}},
+                        {"a click happens where it was made, and a drag is shown before its end",
+                         {move(1, 1), move(10, 20), button(true), move(30, 40), button(false), Event{Event::Leave{}}},
+                         {"at 10,20 button ...", "at 30,40 button ...", "at 30,40 ...", ""}},
+                        {"the wheel turns where it was turned",
+                         {move(10, 20), wheel(1, kShift), wheel(2, kShift), move(30, 40)},
+                         {"at 10,20 shift wheel 3 ..."}},
+                        {"modifiers hold for all that a frame takes",
+                         {held(kCtrl), down(Key::kC, kCtrl), held({}), down(Key::kX)},
+                         {"ctrl C [Ctrl+C] ...", "C X [X]"}},
+                        // Modifiers that went down before the window had the focus are known from the events alone.
+                        {"what has other modifiers waits",
+                         {down(Key::kC, kCtrl), down(Key::kX), button(true, kShift), wheel(1, kCtrl)},
+                         {"ctrl C [Ctrl+C] ...", "C X [X] ...", "shift C X button ...", "ctrl C X button wheel 1"}},
+                        {"a click with a key held is one",
+                         {held(kCtrl), button(true, kCtrl), button(false, kCtrl), held({})},
+                         {"ctrl button ...", "ctrl ...", ""}}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Frames f;
+    for (const Event& event : c.events) f.queue.push(event);
+    for (const std::string& frame : c.frames) EXPECT_EQ(seen_in_frame(f), frame);
   }
-}
-
-TEST(InputQueue, AClickHappensWhereItWasMade) {
-  Frames f;
-  f.queue.push(Event::Move{1, 1});
-  f.queue.push(Event::Move{10, 20});
-  f.button(true);
-  f.queue.push(Event::Move{30, 40});
-  f.button(false);
-  f.queue.push(Event::Leave{});
-  f.frame();
-  EXPECT_EQ(f.io.MousePos.x, 10);
-  EXPECT_TRUE(f.io.MouseDown[0]);
-  f.frame();
-  EXPECT_EQ(f.io.MousePos.x, 30);
-  EXPECT_TRUE(f.io.MouseDown[0]) << "a drag is shown before its end";
-  f.frame();
-  EXPECT_FALSE(f.io.MouseDown[0]);
-  EXPECT_FALSE(f.frame().more);
-  EXPECT_LT(f.io.MousePos.x, -1e30F);
-}
-
-TEST(InputQueue, TheWheelTurnsWhereItWasTurned) {
-  Frames f;
-  f.queue.push(Event::Move{10, 20});
-  f.queue.push(Event::Wheel{0, 1, kShift});
-  f.queue.push(Event::Wheel{0, 2, kShift});
-  f.queue.push(Event::Move{30, 40});
-  EXPECT_TRUE(f.frame().more);
-  EXPECT_EQ(f.io.MousePos.y, 20);
-  EXPECT_EQ(f.io.MouseWheel, 3);
-  EXPECT_TRUE(f.io.KeyShift);
-}
-
-TEST(InputQueue, ModifiersHoldForAllThatAFrameTakes) {
-  Frames f;
-  f.queue.push(Event::ModifierChange{kCtrl});
-  f.key(Key::kC, true, kCtrl);
-  f.queue.push(Event::ModifierChange{{}});
-  f.key(Key::kX, true);
-  f.frame();
-  EXPECT_TRUE(f.io.KeyCtrl);
-  EXPECT_TRUE(f.io.KeysDown[static_cast<int>(Key::kC)]);
-  EXPECT_FALSE(f.io.KeysDown[static_cast<int>(Key::kX)]);
-  EXPECT_FALSE(f.frame().more);
-  EXPECT_FALSE(f.io.KeyCtrl);
-  EXPECT_TRUE(f.io.KeysDown[static_cast<int>(Key::kX)]);
-  EXPECT_EQ(text_of(f.taken[0]) + "|" + text_of(f.taken[1]), "Ctrl+C|X");
-}
-
-// Modifiers that went down before the window had the focus are known from the events alone.
-TEST(InputQueue, WhatHasOtherModifiersWaits) {
-  Frames f;
-  f.key(Key::kC, true, kCtrl);
-  f.key(Key::kX, true);
-  f.button(true, kShift);
-  f.queue.push(Event::Wheel{0, 1, kCtrl});
-  for (const auto& [ctrl, shift] : {std::pair{true, false}, {false, false}, {false, true}, {true, false}}) {
-    EXPECT_EQ(f.io.MouseWheel, 0);
-    f.frame();
-    EXPECT_EQ(f.io.KeyCtrl, ctrl);
-    EXPECT_EQ(f.io.KeyShift, shift);
-  }
-  EXPECT_EQ(f.io.MouseWheel, 1);
-  EXPECT_FALSE(f.taken.back().more);
-}
-
-TEST(InputQueue, AClickWithAKeyHeldIsOne) {
-  Frames f;
-  f.queue.push(Event::ModifierChange{kCtrl});
-  f.button(true, kCtrl);
-  f.button(false, kCtrl);
-  f.queue.push(Event::ModifierChange{{}});
-  f.frame();
-  EXPECT_TRUE(f.io.KeyCtrl && f.io.MouseDown[0]);
-  f.frame();
-  EXPECT_TRUE(f.io.KeyCtrl && !f.io.MouseDown[0]);
-  EXPECT_FALSE(f.frame().more);
-  EXPECT_FALSE(f.io.KeyCtrl);
 }
 
 TEST(InputQueue, FastTypingKeepsAllCharactersInOrder) {

@@ -4,62 +4,54 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "backend/collect/collection.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope::gui {
 namespace {
 
-namespace fs = std::filesystem;
-
 class FoundRuns : public ::testing::Test {
  protected:
-  FoundRuns() : folder_(::testing::TempDir() + "/found-runs") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_ + "/scratch");
-  }
-  ~FoundRuns() override { fs::remove_all(folder_); }
-  std::string out() const { return folder_ + "/run.db"; }
-  std::vector<FoundRun> found() const { return find_runs({folder_, "/no/such/folder"}); }
+  std::string out() const { return folder_ / "run.db"; }
+  std::string scratch() const { return folder_.path().string(); }
+  std::vector<FoundRun> found() const { return find_runs({folder_.path().string(), "/no/such/folder"}); }
   // As if another process had made it, which is gone.
   static void let_die(CollectingNote note) {
     ++note.start_ticks;
     rewrite_collecting(note);
   }
 
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
-TEST_F(FoundRuns, OneThatGoesOn) {
-  const Collection collection(out(), folder_ + "/scratch", 2, 0);
-  const std::vector<FoundRun> runs = found();
-  ASSERT_EQ(runs.size(), 1U);
-  EXPECT_EQ(runs[0].note.out, out());
-  EXPECT_EQ(runs[0].state, CollectorState::kRuns);
-}
-
-TEST_F(FoundRuns, OneThatEndedWellIsNone) {
-  { const Collection collection(out(), folder_ + "/scratch", 2, 0); }
+TEST_F(FoundRuns, OneThatGoesOnUntilItEndsWell) {
+  {
+    const Collection collection(out(), scratch(), 2, 0);
+    const std::vector<FoundRun> runs = found();
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].note.out, out());
+    EXPECT_EQ(runs[0].state, CollectorState::kRuns);
+  }
   EXPECT_TRUE(found().empty());
 }
 
 TEST_F(FoundRuns, OneThatDiedUntilItIsRecovered) {
-  Collection collection(out(), folder_ + "/scratch", 2, 0);
+  Collection collection(out(), scratch(), 2, 0);
   let_die(collection.note());
   ASSERT_EQ(found().size(), 1U);
   EXPECT_EQ(found()[0].state, CollectorState::kEnded);
   EXPECT_FALSE(stop_run(found()[0].note));  // nobody gets a signal
   mark_recovered(collection.note(), out());
   EXPECT_EQ(found().size(), 1U);  // the file is not there
-  std::ofstream(out()) << "recovered";
+  folder_.write("run.db", "recovered");
   EXPECT_TRUE(found().empty());
 }
 
 TEST_F(FoundRuns, NotesThatAreDamagedAreLeftOut) {
-  std::ofstream(folder_ + "/a.db.collecting") << "{";
-  std::ofstream(folder_ + "/b.db.collecting") << std::string(100000, 'x');
+  folder_.write("a.db.collecting", "{");
+  folder_.write("b.db.collecting", std::string(100000, 'x'));
   EXPECT_TRUE(found().empty());
 }
 
@@ -69,7 +61,7 @@ TEST_F(FoundRuns, FoldersAreThoseOfRunsAndOfRecentFiles) {
   settings.add_run_folder("/runs");
   const std::vector<std::string> folders = folders_of_runs(settings);
   EXPECT_EQ(std::set<std::string>(folders.begin(), folders.end()),
-            (std::set<std::string>{"/data", "/runs", fs::current_path().string()}));
+            (std::set<std::string>{"/data", "/runs", std::filesystem::current_path().string()}));
   EXPECT_EQ(folders.size(), 3U);
 }
 

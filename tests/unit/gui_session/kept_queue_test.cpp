@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temporary_folder.h"
+
 namespace spscope::gui {
 namespace {
 
@@ -15,8 +17,6 @@ namespace fs = std::filesystem;
 
 class KeptQueueOfWindows : public ::testing::Test {
  protected:
-  KeptQueueOfWindows() : folder_(::testing::TempDir() + "/kept-queue") { fs::remove_all(folder_); }
-  ~KeptQueueOfWindows() override { fs::remove_all(folder_); }
   static std::vector<QueuedRun> runs() {
     std::vector<QueuedRun> runs(3);
     runs[0].state = RunState::kRunning;
@@ -36,7 +36,8 @@ class KeptQueueOfWindows : public ::testing::Test {
     EXPECT_EQ(status, 0);
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  std::string folder_ = temporary_ / "waiting";
 };
 
 TEST_F(KeptQueueOfWindows, ThoseThatWaitedAreOfferedOnce) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "tests/unit/store/two_ranks.h"
 
 namespace spscope::gui {
@@ -115,12 +117,11 @@ TEST_F(LiveStripsOfRun, WhatCollectorsSeeHasRows) {
   EXPECT_EQ(live_.poll(all), 4'000);
   const LivePicture picture = live_picture(live_, {});
   EXPECT_EQ(picture.events, 19'000);
-  std::vector<std::pair<int, std::string>> rows;
-  for (const LiveStrip& strip : picture.rows) rows.emplace_back(strip.rank, strip.track);
-  EXPECT_EQ(rows, (std::vector<std::pair<int, std::string>>{{0, ""}, {0, "stream 7"}, {1, ""}, {1, "stream 7"}}));
-  std::vector<std::string> labels;
-  for (const LiveStrip& strip : picture.rows) labels.push_back(strip.label);
-  EXPECT_EQ(labels, (std::vector<std::string>{"rank 0", "stream 7", "rank 1", "stream 7"}));
+  using Row = std::tuple<int, std::string, std::string>;
+  std::vector<Row> rows;
+  for (const LiveStrip& strip : picture.rows) rows.emplace_back(strip.rank, strip.track, strip.label);
+  EXPECT_EQ(rows, (std::vector<Row>{
+                      {0, "", "rank 0"}, {0, "stream 7", "stream 7"}, {1, "", "rank 1"}, {1, "stream 7", "stream 7"}}));
   EXPECT_EQ(picture.rows.at(1).categories, 1U << static_cast<int>(EventCategory::kKernel));
   EXPECT_NE(picture.rows.at(0).categories, picture.rows.at(1).categories);
 

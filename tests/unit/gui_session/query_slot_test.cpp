@@ -5,47 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
-#include <csignal>
 #include <future>
-#include <optional>
+#include <latch>
 #include <thread>
-
-#include "gui/launch/child.h"
 
 namespace spscope::gui {
 namespace {
 
-// A door that questions wait at until it is opened.
-class Door {
+// What happens on workers, to wait for so many more of it.
+class Happened {
  public:
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void pass() {
-    std::unique_lock lock(mutex_);
-    ++waiting_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return open_; });
-  }
-  // Until so many questions came here.
-  void await(int count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return waiting_ >= count; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-  int waiting_ = 0;
-};
-
-// The number of answers that came, to wait for.
-class Woken {
- public:
-  void wake() {
+  void tell() {
     const std::lock_guard lock(mutex_);
     ++count_;
     changed_.notify_all();
@@ -53,6 +23,7 @@ class Woken {
   void await(int count) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return count_ >= count; });
+    count_ -= count;
   }
 
  private:
@@ -61,27 +32,59 @@ class Woken {
   int count_ = 0;
 };
 
-QuerySlot<int>::Function gives(int value) {
+// A door that questions wait at until it is opened.
+struct Door {
+  void pass() {
+    came.tell();
+    opened.wait();
+  }
+  void open() { opened.count_down(); }
+
+  Happened came;
+  std::latch opened{1};
+};
+
+using Function = QuerySlot<int>::Function;
+
+Function gives(int value) {
   return [value](Readers&, const Cancelled&, QueryProgress&) { return value; };
 }
+Function waits_and_gives(Door& door, int value) {
+  return [&door, value](Readers&, const Cancelled&, QueryProgress& progress) {
+    progress.fraction = 0.5;
+    door.pass();
+    return value;
+  };
+}
 
-TEST(QuerySlot, GivesTheAnswerOnceForAKey) {
-  Woken woken;
-  Workers workers(1, [&] { woken.wake(); });
-  QuerySlot<int> slot;
+class QuerySlotOfWorkers : public ::testing::Test {
+ protected:
+  // Of a question that comes first.
+  void ask_and_await(const std::string& key, Function function) {
+    slot_.ask(workers_, key, std::move(function));
+    answers_.await(1);
+  }
+
+  Door door_;
+  Happened answers_;
+  QuerySlot<int> slot_;
+  Workers workers_{1, [this] { answers_.tell(); }};
+};
+
+TEST_F(QuerySlotOfWorkers, GivesTheAnswerOnceForAKey) {
   std::atomic<int> asked = 0;
   for (int frame = 0; frame < 3; ++frame)
-    slot.ask(workers, "a", [&](Readers&, const Cancelled&, QueryProgress&) { return ++asked; });
-  woken.await(1);
-  ASSERT_NE(slot.value(), nullptr);
-  EXPECT_EQ(*slot.value(), 1);
-  EXPECT_TRUE(slot.current());
-  EXPECT_FALSE(slot.loading());
+    slot_.ask(workers_, "a", [&](Readers&, const Cancelled&, QueryProgress&) { return ++asked; });
+  answers_.await(1);
+  ASSERT_NE(slot_.value(), nullptr);
+  EXPECT_EQ(*slot_.value(), 1);
+  EXPECT_TRUE(slot_.current());
+  EXPECT_FALSE(slot_.loading());
   EXPECT_EQ(asked, 1);
 }
 
 // An old answer, as a table of a million rows, is freed by a worker and not by the thread that draws.
-TEST(QuerySlot, FreesOldAnswersOnAWorker) {
+TEST_F(QuerySlotOfWorkers, FreesOldAnswersOnAWorker) {
   struct Large {
     explicit Large(std::promise<std::thread::id>* told) : freed_by(told) {}
     Large(const Large&) = delete;
@@ -93,141 +96,104 @@ TEST(QuerySlot, FreesOldAnswersOnAWorker) {
     std::promise<std::thread::id>* freed_by;
   };
   std::promise<std::thread::id> first, second;
-  Woken woken;
-  Workers workers(1, [&] { woken.wake(); });
   QuerySlot<Large> slot;
-  slot.ask(workers, "a", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&first); });
-  woken.await(1);
+  slot.ask(workers_, "a", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&first); });
+  answers_.await(1);
   ASSERT_NE(slot.value(), nullptr);
-  slot.ask(workers, "b", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&second); });
-  woken.await(2);
+  slot.ask(workers_, "b", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&second); });
+  answers_.await(1);
   slot.poll();  // takes the new one; what the old one gave may be used until the next frame
   slot.poll();
   EXPECT_NE(first.get_future().get(), std::this_thread::get_id());
-  EXPECT_EQ(workers.answered(), 2) << "to free is no answer";
+  EXPECT_EQ(workers_.answered(), 2) << "to free is no answer";
 }
 
-TEST(QuerySlot, KeepsTheOldAnswerUntilTheNewOneIsThere) {
-  Woken woken;
-  Door door;
-  Workers workers(1, [&] { woken.wake(); });
-  QuerySlot<int> slot;
-  slot.ask(workers, "a", gives(1));
-  woken.await(1);
-  ASSERT_NE(slot.value(), nullptr);
-  slot.ask(workers, "b", [&](Readers&, const Cancelled&, QueryProgress& progress) {
-    progress.fraction = 0.5;
-    door.pass();
-    return 2;
-  });
-  door.await(1);
-  EXPECT_EQ(*slot.value(), 1);
-  EXPECT_FALSE(slot.current());
-  EXPECT_TRUE(slot.loading());
-  EXPECT_EQ(slot.progress(), 0.5);
-  door.open();
-  woken.await(2);
-  EXPECT_EQ(*slot.value(), 2);
-  EXPECT_TRUE(slot.current());
+TEST_F(QuerySlotOfWorkers, KeepsTheOldAnswerUntilTheNewOneIsThere) {
+  ask_and_await("a", gives(1));
+  ASSERT_NE(slot_.value(), nullptr);
+  slot_.ask(workers_, "b", waits_and_gives(door_, 2));
+  door_.came.await(1);
+  EXPECT_EQ(*slot_.value(), 1);
+  EXPECT_FALSE(slot_.current());
+  EXPECT_TRUE(slot_.loading());
+  EXPECT_EQ(slot_.progress(), 0.5);
+  door_.open();
+  answers_.await(1);
+  EXPECT_EQ(*slot_.value(), 2);
+  EXPECT_TRUE(slot_.current());
 }
 
-TEST(QuerySlot, TheNewestQuestionWinsWhateverEndsFirst) {
-  Woken woken;
-  Door door;
-  Workers workers(2, [&] { woken.wake(); });
-  QuerySlot<int> slot;
+TEST_F(QuerySlotOfWorkers, TheNewestQuestionWinsWhateverEndsFirst) {
+  Workers two(2, [this] { answers_.tell(); });
   Cancelled first;
-  slot.ask(workers, "old", [&](Readers&, const Cancelled& cancelled, QueryProgress&) {
+  slot_.ask(two, "old", [&](Readers&, const Cancelled& cancelled, QueryProgress&) {
     first = cancelled;
-    door.pass();
+    door_.pass();
     return 1;
   });
-  door.await(1);
-  slot.ask(workers, "new", gives(2));
+  door_.came.await(1);
+  slot_.ask(two, "new", gives(2));
   EXPECT_TRUE(first.is_cancelled()) << "the question before is told that nobody waits for it";
-  woken.await(1);
-  EXPECT_EQ(*slot.value(), 2);
-  door.open();
-  woken.await(2);
-  EXPECT_EQ(*slot.value(), 2);
+  answers_.await(1);
+  EXPECT_EQ(*slot_.value(), 2);
+  door_.open();
+  answers_.await(1);
+  EXPECT_EQ(*slot_.value(), 2);
 }
 
-TEST(QuerySlot, WaitingQuestionsThatWereReplacedAreNotAnswered) {
-  Woken woken;
-  Door door;
-  Workers workers(1, [&] { woken.wake(); });
-  QuerySlot<int> blocker, slot;
-  blocker.ask(workers, "x", [&](Readers&, const Cancelled&, QueryProgress&) {
-    door.pass();
-    return 0;
-  });
-  door.await(1);
+TEST_F(QuerySlotOfWorkers, WaitingQuestionsThatWereReplacedAreNotAnswered) {
+  QuerySlot<int> blocker;
+  blocker.ask(workers_, "x", waits_and_gives(door_, 0));
+  door_.came.await(1);
   std::atomic<int> answered = 0;
   for (int i = 0; i < 10; ++i)
-    slot.ask(workers, std::to_string(i), [&, i](Readers&, const Cancelled&, QueryProgress&) {
+    slot_.ask(workers_, std::to_string(i), [&, i](Readers&, const Cancelled&, QueryProgress&) {
       ++answered;
       return i;
     });
-  door.open();
-  woken.await(11);
+  door_.open();
+  answers_.await(11);
   EXPECT_EQ(answered, 1);
-  EXPECT_EQ(*slot.value(), 9);
+  EXPECT_EQ(*slot_.value(), 9);
 }
 
-TEST(QuerySlot, WhatIsCancelledHasNoAnswerAndCanBeAskedAgain) {
-  Woken woken;
-  Door door;
-  Workers workers(1, [&] { woken.wake(); });
-  QuerySlot<int> slot;
-  slot.ask(workers, "a", [&](Readers&, const Cancelled&, QueryProgress&) {
-    door.pass();
-    return 1;
-  });
-  door.await(1);
-  slot.cancel();
-  EXPECT_TRUE(slot.was_cancelled());
-  EXPECT_FALSE(slot.loading());
-  door.open();
-  woken.await(1);
-  EXPECT_EQ(slot.value(), nullptr);
-  slot.forget();
-  slot.ask(workers, "a", gives(3));
-  woken.await(2);
-  EXPECT_EQ(*slot.value(), 3);
+TEST_F(QuerySlotOfWorkers, WhatIsCancelledHasNoAnswerAndCanBeAskedAgain) {
+  slot_.ask(workers_, "a", waits_and_gives(door_, 1));
+  door_.came.await(1);
+  slot_.cancel();
+  EXPECT_TRUE(slot_.was_cancelled());
+  EXPECT_FALSE(slot_.loading());
+  door_.open();
+  answers_.await(1);
+  EXPECT_EQ(slot_.value(), nullptr);
+  slot_.forget();
+  ask_and_await("a", gives(3));
+  EXPECT_EQ(*slot_.value(), 3);
 }
 
-TEST(QuerySlot, AnErrorIsSaidAndTheOldAnswerStays) {
-  Woken woken;
-  Workers workers(1, [&] { woken.wake(); });
-  QuerySlot<int> slot;
-  slot.ask(workers, "a", gives(1));
-  woken.await(1);
-  ASSERT_NE(slot.value(), nullptr);
-  slot.ask(workers, "b", [](Readers&, const Cancelled&, QueryProgress&) -> int {
+TEST_F(QuerySlotOfWorkers, AnErrorIsSaidAndTheOldAnswerStays) {
+  ask_and_await("a", gives(1));
+  ASSERT_NE(slot_.value(), nullptr);
+  ask_and_await("b", [](Readers&, const Cancelled&, QueryProgress&) -> int {
     throw Error(ErrorCode::kUsage, "no such pass", "choose another");
   });
-  woken.await(2);
-  ASSERT_NE(slot.error(), nullptr);
-  EXPECT_STREQ(slot.error()->what(), "no such pass");
-  EXPECT_EQ(*slot.value(), 1);
-  slot.ask(workers, "c", gives(2));
-  woken.await(3);
-  EXPECT_EQ(slot.error(), nullptr);
-  EXPECT_EQ(*slot.value(), 2);
+  ASSERT_NE(slot_.error(), nullptr);
+  EXPECT_STREQ(slot_.error()->what(), "no such pass");
+  EXPECT_EQ(*slot_.value(), 1);
+  ask_and_await("c", gives(2));
+  EXPECT_EQ(slot_.error(), nullptr);
+  EXPECT_EQ(*slot_.value(), 2);
 }
 
-TEST(QuerySlot, WorkersEndWhileQuestionsWait) {
+TEST(Workers, EndWhileQuestionsWait) {
   Door door;
   QuerySlot<int> one, other;
   std::atomic<bool> ran = false;
   std::thread opener;
   {
     Workers workers(1, [] {});
-    one.ask(workers, "a", [&](Readers&, const Cancelled&, QueryProgress&) {
-      door.pass();
-      return 1;
-    });
-    door.await(1);
+    one.ask(workers, "a", waits_and_gives(door, 1));
+    door.came.await(1);
     other.ask(workers, "b", [&](Readers&, const Cancelled&, QueryProgress&) {
       ran = true;
       return 2;
@@ -243,47 +209,18 @@ TEST(QuerySlot, WorkersEndWhileQuestionsWait) {
 }
 
 // However many programs are waited for, the only thread that reads is free.
-TEST(Workers, ChildrenDoNotKeepReadersBusy) {
-  Woken woken;
-  Door door;
-  Workers workers(1, [&] { woken.wake(); });
-  QuerySlot<int> plan, file_export, view;
-  const auto waits = [&door](Readers&, const Cancelled&, QueryProgress&) {
-    door.pass();
-    return 0;
-  };
-  plan.ask(workers, "plan", waits, WorkKind::kChild);
-  file_export.ask(workers, "export", waits, WorkKind::kChild);
-  door.await(1);
-  view.ask(workers, "view", gives(7));
-  woken.await(1);
-  ASSERT_NE(view.value(), nullptr);
-  EXPECT_EQ(*view.value(), 7);
-  EXPECT_EQ(workers.busy(), 2);
-  door.open();
-  woken.await(3);
+TEST_F(QuerySlotOfWorkers, ChildrenDoNotKeepReadersBusy) {
+  QuerySlot<int> plan, file_export;
+  plan.ask(workers_, "plan", waits_and_gives(door_, 0), WorkKind::kChild);
+  file_export.ask(workers_, "export", waits_and_gives(door_, 0), WorkKind::kChild);
+  door_.came.await(1);
+  ask_and_await("view", gives(7));
+  ASSERT_NE(slot_.value(), nullptr);
+  EXPECT_EQ(*slot_.value(), 7);
+  EXPECT_EQ(workers_.busy(), 2);
+  door_.open();
+  answers_.await(2);
   EXPECT_TRUE(plan.current() && file_export.current());
-}
-
-// What closing the window does: a program that is waited for ends, and nobody waits for its own end.
-TEST(Workers, TheirEndStopsAChild) {
-  Door door;
-  std::optional<ChildEnd> end;
-  {
-    Workers workers(1, [] {});
-    const Cancelled cancelled;
-    workers.post(
-        cancelled,
-        [&](Readers&) {
-          door.pass();
-          end = run_child({"sleep", "100"}, cancelled).end;
-        },
-        WorkKind::kChild);
-    door.await(1);
-    door.open();
-  }
-  ASSERT_TRUE(end);
-  EXPECT_EQ(end->signal, SIGTERM);
 }
 
 }  // namespace

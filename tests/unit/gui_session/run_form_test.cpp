@@ -93,23 +93,8 @@ TEST(RunForm, AnInputIsTheSameFileInEveryFolder) {
   EXPECT_EQ(form.toml().find("density"), std::string::npos);  // the mask is that of the file
 }
 
-TEST(RunForm, FaultsStandBesideTheirKeyAndTheTextStays) {
-  RunForm form;
-  form.set("mask.density", "3");
-  form.set("run.repeats", "many");
-  EXPECT_EQ(form.text("mask.density"), "3");
-  std::vector<std::string> fields;
-  for (const Problem& problem : form.problems()) fields.push_back(problem.field);
-  EXPECT_EQ(fields, (std::vector<std::string>{"mask.density", "run.repeats"}));
-  form.set("mask.density", "0.5");
-  form.reset("run.repeats");
-  EXPECT_TRUE(form.problems().empty());
-  form.set("run.layers", "[0, 99]");
-  ASSERT_EQ(form.problems().size(), 1U);
-  EXPECT_EQ(form.problems()[0].field, "run.layers");
-}
-
-// Whatever key is wrong, its problem is one of that key, under which the form shows it.
+// Whatever key is wrong, its problem is one of that key, under which the form shows it; the text stays until it is
+// reset.
 TEST(RunForm, AFaultOfAnyKeyIsOneOfThatKey) {
   std::set<std::string_view> take_any_text;
   for (const FieldRow& row : config_fields()) {
@@ -117,6 +102,9 @@ TEST(RunForm, AFaultOfAnyKeyIsOneOfThatKey) {
     form.set(row.name, "?!");
     if (form.problems().empty()) take_any_text.insert(row.name);
     for (const Problem& problem : form.problems()) EXPECT_EQ(problem.field, row.name) << problem.message;
+    EXPECT_EQ(form.text(row.name), "?!");
+    form.reset(row.name);
+    EXPECT_TRUE(form.problems().empty()) << row.name;
   }
   // Paths, and names of which only the program has the list: it says what is wrong with them.
   EXPECT_EQ(take_any_text, (std::set<std::string_view>{"mask.counts", "mask.file", "mask.pattern", "model.activations",
@@ -232,6 +220,11 @@ Catalog real_catalog() {
   return catalog;
 }
 
+PlanAnswer asked(const RunForm& form, const Catalog& catalog) {
+  const ChildResult result = run_child(plan_words(kProgram, form, catalog), kNever);
+  return read_plan(result.output, result.errors, planned_strategies(form, catalog));
+}
+
 TEST(PlanAnswer, EveryStrategyIsLegalOrSaysWhyNot) {
   const Catalog catalog = real_catalog();
   ASSERT_GE(catalog.strategies.size(), 10U);
@@ -241,11 +234,9 @@ TEST(PlanAnswer, EveryStrategyIsLegalOrSaysWhyNot) {
   RunForm form;
   form.set("model.grid", "[3, 6, 7]");
   form.set_strategies({"ring", "usp:ulysses=7,ring=1"});
-  const std::vector<AskedStrategy> asked = planned_strategies(form, catalog);
-  const ChildResult result = run_child(plan_words(kProgram, form, catalog), kNever);
-  const PlanAnswer answer = read_plan(result.output, result.errors, asked);
+  const PlanAnswer answer = asked(form, catalog);
   EXPECT_TRUE(answer.problems.empty());
-  ASSERT_EQ(answer.strategies.size(), asked.size());
+  ASSERT_EQ(answer.strategies.size(), planned_strategies(form, catalog).size());
   EXPECT_EQ(answer.strategies[0].asked, "ring");
   EXPECT_TRUE(answer.strategies[0].legal);
   EXPECT_GE(*answer.strategies[0].imbalance, 1);
@@ -266,8 +257,7 @@ TEST(PlanAnswer, SettingsThatAreTheSameHaveTheSameAnswer) {
   form.set("strategy.usp.order", "cyclic");
   form.set_strategies(
       {"usp:ulysses=2,ring=2", "usp:ulysses=0", "dbsp:reward=2,ring=2", "ring", "ring:order=contiguous"});
-  const ChildResult result = run_child(plan_words(kProgram, form, catalog), kNever);
-  const PlanAnswer answer = read_plan(result.output, result.errors, planned_strategies(form, catalog));
+  const PlanAnswer answer = asked(form, catalog);
   std::map<std::string, std::string> labels;
   for (const PlannedStrategy& strategy : answer.strategies) {
     labels[strategy.asked] = strategy.label;
@@ -286,8 +276,7 @@ TEST(PlanAnswer, ASimulatedConfigHasTimes) {
   form.set("run.mode", "simulate");
   form.set("run.denoise_steps", "9");  // one is planned
   form.set_strategies({"all"});
-  const ChildResult result = run_child(plan_words(kProgram, form, {}), kNever);
-  const PlanAnswer answer = read_plan(result.output, result.errors, planned_strategies(form, {}));
+  const PlanAnswer answer = asked(form, {});
   ASSERT_GT(answer.strategies.size(), 1U);
   EXPECT_EQ(answer.layer_passes, 4);
   for (const PlannedStrategy& strategy : answer.strategies) {
