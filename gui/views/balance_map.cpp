@@ -140,13 +140,13 @@ void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFi
     const auto value = figure.value(l);
     if (!value) continue;
     const std::size_t x = scale.column(l.denoise_step), y = scale.row(l.layer);
-    const Rgb shade = density_color(scale.high > scale.low ? (*value - scale.low) / (scale.high - scale.low) : 0);
-    texels[y * scale.steps.size() + x] = Ui::color(shade);
+    texels[y * scale.steps.size() + x] =
+        Ui::color(density_color(scale.high > scale.low ? (*value - scale.low) / (scale.high - scale.low) : 0));
     if (hit.hovered && x == pointed_column && y == pointed_row) pointed = &l;
     if (!ui.is_dumped()) continue;
     const float left = area.left + static_cast<float>(x) * side, upper = area.top + static_cast<float>(y) * side;
     ui.mark(fmt::format("cell {} {} {} {}", c.key.file, c.key.id, l.layer, l.denoise_step),
-            {left, upper, left + side, upper + side}, fmt::format("{} #{:06x}", *value, shade));
+            {left, upper, left + side, upper + side}, fmt::format("{}", *value));
   }
   Texture& texture = maps_[c.key];
   texture.set(static_cast<int>(scale.steps.size()), static_cast<int>(scale.layers.size()), texels);
