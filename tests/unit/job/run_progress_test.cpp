@@ -154,7 +154,7 @@ TEST(ProgressPage, TakesWhatIsSaidToThoseWhoLookOn) {
   EXPECT_EQ(reader.read()->label, "usp u4 r2");
 }
 
-class Page : public ::testing::Test {
+class PageOfRun : public ::testing::Test {
  protected:
   const TemporaryFolder folder_;
   const std::string path_ = folder_ / "run.progress";
@@ -162,7 +162,7 @@ class Page : public ::testing::Test {
   ProgressReader reader_{path_};
 };
 
-TEST_F(Page, CutsACauseThatFindsNoRoomBetweenCharacters) {
+TEST_F(PageOfRun, CutsACauseThatFindsNoRoomBetweenCharacters) {
   for (const std::string part : std::initializer_list<const char*>{"\x01", "\"", "\u00e4", "\U0001f600"}) {
     std::string cause = "x";
     while (cause.size() < 5000) cause += part;
@@ -178,7 +178,7 @@ TEST_F(Page, CutsACauseThatFindsNoRoomBetweenCharacters) {
   }
 }
 
-TEST_F(Page, HalfWrittenIsNone) {
+TEST_F(PageOfRun, HalfWrittenIsNone) {
   page_.write(running());
   ASSERT_TRUE(reader_.read());
   std::fstream(path_, std::ios::in | std::ios::out).seekp(60) << '#';
