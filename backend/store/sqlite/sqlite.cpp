@@ -128,6 +128,8 @@ Database Database::open_read_only(const std::string& path, BadPages bad_pages) {
 
 Database Database::create_shard(const std::string& path) {
   Database db(uri_of(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
+  // A reader that follows the run locks the log for a moment when it opens it first.
+  db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
   db.execute(
       fmt::format("PRAGMA page_size = {}; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; "
                   "PRAGMA cache_size = -16384; PRAGMA encoding = 'UTF-8'",

@@ -1,4 +1,7 @@
 // Shards: what was committed is there for readers meanwhile and after a crash, and runs count when they are finished.
+#include <chrono>
+#include <thread>
+
 #include "backend/analysis/comparison.h"
 #include "backend/store/open_store.h"
 #include "tests/unit/store/sample_store.h"
@@ -49,6 +52,23 @@ TEST(Shard, ReadersSeeWhatWasCommitted) {
   writer.add_rank_process({.rank = 3, .host = "node1", .node = 1, .boot_id = "b", .pid = 77, .state_text = "killed"});
   writer.finish();
   EXPECT_EQ(reader.rank_processes()[0].state_text, "killed");
+}
+
+// Who opens the log first, as a reader that follows the run, holds it for a moment.
+TEST(Shard, WaitsForWhoHoldsItsLog) {
+  TemporaryFolder folder;
+  const std::string path = folder / "a.rank-3.db";
+  StoreWriter writer = StoreWriter::shard(path, kRank, {.tool_version = "1.2.3"});
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::jthread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    sqlite3_close_v2(raw);
+  });
+  writer.add_rank_process({.rank = 3, .host = "node1", .node = 1, .boot_id = "b", .pid = 77, .state_text = {}});
+  writer.checkpoint();
+  EXPECT_EQ(StoreReader::shard(path).rank_processes().size(), 1u);
 }
 
 TEST(Shard, RecordsOfRanksRoundTrip) {
