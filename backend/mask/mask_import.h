@@ -53,8 +53,6 @@ class MaskFile {
   int k_blocks() const { return static_cast<int>(extent_[4]); }
   // Empty when the file has none.
   const std::vector<std::int32_t>& block_starts() const { return block_starts_; }
-  // The separate file that the cuts are from; "": they are in the file itself, or there are none.
-  const std::string& starts_file() const { return starts_file_; }
 
   // The mask of one denoise step and layer with the cuts of the file. Throws Error kMaskShape when the file has none.
   BlockMask mask(int denoise_step, int layer) const;
@@ -75,7 +73,7 @@ class MaskFile {
   Array array_;
   std::array<std::int64_t, 5> extent_;  // denoise steps, layers, heads, q blocks, k blocks
   std::vector<std::int32_t> block_starts_;
-  std::string starts_file_;
+  std::string starts_file_;  // that the cuts are from; "": they are in the file itself, or there are none
 };
 
 // The file of the cuts of a mask file: "folder/NAME.block_starts.npy" for "folder/NAME.npy".

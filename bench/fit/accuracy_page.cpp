@@ -5,9 +5,9 @@
 #include <cmath>
 #include <fstream>
 
+#include "backend/base/whole_file.h"
 #include "backend/config/text_file.h"
 #include "bench/fit/contradictions.h"
-#include "bench/fit/write_file.h"
 
 namespace spscope {
 namespace {
@@ -98,7 +98,7 @@ void write_accuracy(const std::string& path, const Evaluation& e, const std::vec
       "predicted with the source unseen.\n\n| GPUs | one | other | measured, one over other | predicted |\n"
       "| --- | --- | --- | --- | --- |\n" +
       misordered_text(e, unseen) + "\n" + contradictions_text(e, unseen, values) + "\n" + left_out_section(e);
-  write_file(path, text + kept_sections(path));
+  write_whole_file(path, text + kept_sections(path));
 }
 
 void write_ratio_errors(const std::string& path, const Evaluation& e, const Summary& unseen) {
@@ -119,7 +119,7 @@ void write_ratio_errors(const std::string& path, const Evaluation& e, const Summ
     text += line + "\n";
   }
   in.close();
-  write_file(path, text);
+  write_whole_file(path, text);
 }
 
 }  // namespace spscope

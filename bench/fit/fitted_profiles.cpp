@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backend/base/whole_file.h"
 #include "backend/config/text_file.h"
-#include "bench/fit/write_file.h"
 
 namespace spscope {
 namespace {
@@ -111,9 +111,9 @@ double seconds_with(const RowModel& row, const FittedProfiles& fitted) {
 
 void write_layers(const std::string& root, const FittedProfiles& fitted) {
   for (const auto& [name, gpu] : fitted.gpus)
-    write_file(fmt::format("{}/backend/config/gpus/{}.toml", root, name), gpu_toml(gpu));
+    write_whole_file(fmt::format("{}/backend/config/gpus/{}.toml", root, name), gpu_toml(gpu));
   for (const auto& [name, code] : fitted.codes)
-    write_file(fmt::format("{}/backend/config/implementations/{}.toml", root, name), implementation_toml(code));
+    write_whole_file(fmt::format("{}/backend/config/implementations/{}.toml", root, name), implementation_toml(code));
 }
 
 void write_clusters(const std::string& folder, const Evaluation& e, std::span<const double> values) {

@@ -1,7 +1,7 @@
 """The tables tests/SHARES (each suite and the minutes that its tests may take) and tests/SLOW (tests of the default set that
 take over 5 s, and what each alone would catch), and what ctest says of the tests of a build.
 
-A test is of the suite whose name is one of its labels. Other labels say in which builds it runs: README.md, beside this file.
+A test is of the suite whose name is one of its labels. Other labels say in which builds it runs: CONTRIBUTING.md.
 """
 import fnmatch
 import json
