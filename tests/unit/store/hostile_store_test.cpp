@@ -59,7 +59,7 @@ TEST_F(HostileStore, WhatIsNoStoreIsNamed) {
                                    {folder_ / "text", ErrorCode::kStoreForeign},
                                    {folder_ / "theirs.db", ErrorCode::kStoreForeign},
                                    {folder_ / "empty.db", ErrorCode::kStoreCorrupt}})
-    EXPECT_EQ(error_of([&] { StoreReader reader(path); }).code(), code) << path;
+    EXPECT_EQ(error_of([&path = path] { StoreReader reader(path); }).code(), code) << path;
 }
 
 TEST_F(HostileStore, ANewerFileIsRefusedWithBothNumbers) {

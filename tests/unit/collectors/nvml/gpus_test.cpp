@@ -79,7 +79,8 @@ TEST_F(NvmlGpus, WithoutAnyTheFirstCauseIsTheError) {
                {"", {}, "CUDA sees no GPU", "CUDA_VISIBLE_DEVICES"},
                {"fail=nvmlDeviceGetCount_v2:999", silent_, "nvmlDeviceGetCount_v2 failed with 999", ""}};
   for (const auto& [settings, cuda, what, hint] : cases) {
-    const std::optional<Error> error = failure_of([&settings = settings, &cuda = cuda] { find(settings, cuda, {}); });
+    const std::optional<Error> error =
+        failure_of([this, &settings = settings, &cuda = cuda] { find(settings, cuda, {}); });
     ASSERT_TRUE(error) << what;
     EXPECT_THAT(error->what(), HasSubstr(what));
     EXPECT_THAT(error->hint(), HasSubstr(hint));
