@@ -233,27 +233,4 @@ double BlockMask::density() const {
   return static_cast<double>(count({&all_heads, 1}, everything, everything).area) / all;
 }
 
-std::vector<Span> BlockMask::needed_keys(std::span<const Span> heads, const BlockCoverage& q) const {
-  std::vector<std::uint64_t> needed(words_, 0);
-  for (const Span& span : heads) {
-    for (int head = span.begin; head < span.end; ++head) {
-      for (std::int32_t q_block : q.blocks) {
-        const std::span<const std::uint64_t> bits = row(head, q_block);
-        for (std::int32_t w = 0; w < words_; ++w) needed[w] |= bits[w];
-      }
-    }
-  }
-  std::vector<Span> keys;
-  for (std::int32_t b = 0; b < coarse_blocks_; ++b) {
-    if (!((needed[b / 64] >> (b % 64)) & 1)) continue;
-    const bool joins = !keys.empty() && keys.back().end == coarse_starts_[b];
-    if (joins) {
-      keys.back().end = coarse_starts_[b + 1];
-    } else {
-      keys.push_back({coarse_starts_[b], coarse_starts_[b + 1]});
-    }
-  }
-  return keys;
-}
-
 }  // namespace spscope

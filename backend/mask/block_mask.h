@@ -106,8 +106,6 @@ class BlockMask {
   TileCount count(const ColumnSums& sums, const BlockCoverage& k) const;
   // Like count().tiles, in coarse tiles and fractional by area, for reports.
   double coarse_tiles(std::span<const Span> heads, const BlockCoverage& q, const BlockCoverage& k) const;
-  // Tokens of all keys that any of these query tokens attends to in any of these heads, as sorted disjoint spans.
-  std::vector<Span> needed_keys(std::span<const Span> heads, const BlockCoverage& q) const;
 
   // A content hash of shape, cuts and bits, stable across machines (used as the identity of a mask in the store).
   std::uint64_t hash() const;

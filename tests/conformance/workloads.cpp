@@ -84,6 +84,20 @@ constexpr TestedWorkload kWorkloads[] = {
      .batch = 2,
      .block_of_layer = LayerBlock::kWan,
      .context_tokens = 5},
+    {.name = "layer_wan_without_text",
+     .heads = 3,
+     .head_dim = 2,
+     .grid = {1, 3, 7},
+     .block = 4,
+     .block_of_layer = LayerBlock::kWan,
+     .dense_only = true},
+    {.name = "layer_joint_without_text",
+     .heads = 3,
+     .head_dim = 2,
+     .grid = {1, 3, 7},
+     .block = 4,
+     .block_of_layer = LayerBlock::kJoint,
+     .dense_only = true},
     {.name = "layer_joint_text_first",
      .heads = 5,
      .head_dim = 6,
@@ -122,6 +136,15 @@ constexpr TestedWorkload kWorkloads[] = {
      .grid = {1, 7, 6},
      .block = 8,
      .block_of_layer = LayerBlock::kDoubleStream},
+    {.name = "layer_double_text_first",
+     .heads = 3,
+     .head_dim = 2,
+     .grid = {1, 3, 7},
+     .block = 4,
+     .text_tokens = 5,
+     .block_of_layer = LayerBlock::kDoubleStream,
+     .text_first = true,
+     .dense_only = true},
     {.name = "layer_single",
      .heads = 5,
      .head_dim = 8,
@@ -166,7 +189,9 @@ std::span<const int> rank_counts(const TestedWorkload& workload) {
 }
 
 bool runs_on(const TestedWorkload& workload, const Pattern& pattern) {
-  if (pattern.name == "dense" || pattern.name == "sparge") return true;
+  if (pattern.name == "dense") return true;
+  if (workload.dense_only) return false;
+  if (pattern.name == "sparge") return true;
   if (workload.whole_layer()) return false;
   if (pattern.name == "headwise") return true;
   // A plan knows of a pattern only which tiles are active: each meets three of the nine workloads of attention.

@@ -25,6 +25,7 @@ struct TestedWorkload {
   LayerBlock block_of_layer = LayerBlock::kAttention;
   int context_tokens = 0, mlps = 1;
   bool text_first = false;
+  bool dense_only = false;  // others differ from it in little, and are tried on masks
 
   bool whole_layer() const { return block_of_layer != LayerBlock::kAttention; }
 };
@@ -32,9 +33,9 @@ struct TestedWorkload {
 std::span<const TestedWorkload> workloads();
 // Number of ranks that every strategy is tried on.
 std::span<const int> rank_counts(const TestedWorkload& workload);
-// Whether the workload is tried on the mask pattern. All on `dense` and `sparge`, attention also on `headwise` and on a
-// third of the other patterns, so that each of these is tried on three workloads.
-// REQUIRES: elements of workloads() and of patterns().
+// Whether the workload is tried on the mask pattern. All on `dense`, most on `sparge`, attention also on `headwise` and
+// on a third of the other patterns, so that each of these is tried on three workloads. REQUIRES: elements of
+// workloads() and of patterns().
 bool runs_on(const TestedWorkload& workload, const Pattern& pattern);
 
 // What is known when planning: the mask that runs; another one of the same pattern, as of an earlier denoise step; or

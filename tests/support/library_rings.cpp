@@ -19,6 +19,19 @@ std::vector<SetId> block_turns(const Request& request, int parts) {
   return cut_blocks(request, AttendedAxis::kInner, parts, TokenOrder::kCyclic);
 }
 
+// Of the blocks that any of these queries attends to.
+SetId needed_keys(const Request& request, int head, SetId queries) {
+  const BlockMask& mask = request.executed_mask().mask();
+  SetTable& sets = *request.sets;
+  std::vector<Span> keys;
+  for (std::int32_t q = 0; q < mask.blocks(); ++q) {
+    if (sets.size(sets.both(queries, sets.of({mask.block(q)}))) == 0) continue;
+    for (std::int32_t k = 0; k < mask.blocks(); ++k)
+      if (mask.active(head, q, k)) keys.push_back(mask.block(k));
+  }
+  return sets.of(std::move(keys));
+}
+
 }  // namespace
 
 // Rank = node x local ranks + local rank. The hop between nodes is posted at the start of a round, used at its end.
@@ -59,6 +72,34 @@ void plan_token_ring(PlanBuilder& b, const Request& request) {
   }
   for (const Move& part : returning) b.merge(home, b.wait(part));
   b.output(b.finish(home), rows);
+}
+
+void plan_sparse_ring(PlanBuilder& b, const Request& request) {
+  const int ranks = request.ranks;
+  const std::vector<SetId> tokens = block_runs(request, ranks);
+  const Placement rows = rows_of(b, tokens);
+  auto [q, kv] = b.input_qkv(rows);
+  const AccId acc = b.accumulate(q);
+  // Of the tokens that came `step` hops to this rank: those that it or a rank after it still attends to.
+  const auto still_needed = [&](int rank, int step) {
+    BoxList boxes;
+    for (int head = 0; head < request.heads; ++head) {
+      std::vector<SetId> needed;
+      for (int ahead = 0; ahead < ranks - step; ++ahead)
+        needed.push_back(needed_keys(request, head, tokens[at((rank + ahead) % ranks)]));
+      const SetId travelling = tokens[at((rank - step + ranks) % ranks)];
+      boxes.push_back(
+          {b.sets().span(head, head + 1), request.all_outer(), b.sets().both(travelling, b.sets().unite(needed))});
+    }
+    return boxes;
+  };
+  for (int step = 0; step < ranks; ++step) {
+    Move hop;
+    if (step + 1 < ranks) hop = b.exchange(kv, b.place([&](int rank) { return still_needed(rank, step + 1); }));
+    b.attend(acc, kv, step);
+    if (step + 1 < ranks) kv = b.wait(hop);
+  }
+  b.output(b.finish(acc), rows);
 }
 
 void plan_two_way_ring(PlanBuilder& b, const Request& request) {

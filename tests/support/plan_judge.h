@@ -1,5 +1,7 @@
 // How a plan fares against the whole layer on one rank, run in several orders: the judge of the builder, of verify()
-// and of the strategies.
+// and of the strategies. PlanBuilder makes that layer and PlanRun computes it, as both do with the plan, so a mistake
+// that the two have in common shows only where runs are compared with a reference that has no plan: in conformance_test
+// and execute_test.
 #pragma once
 
 #include <string>

@@ -190,6 +190,7 @@ const std::vector<PlanCase>& plan_cases() {
       {"ring_more_ranks_than_blocks", Kind::kAttention, {.ranks = 6, .inner = 19}, strategy_plan("ring")},
       {"ring_text_sharded", Kind::kAttention, {.ranks = 4, .text = 5}, strategy_plan("ring")},
       {"ring_double", Kind::kAttention, {.ranks = 6}, double_ring(2)},
+      {"ring_sparse", Kind::kAttention, {.ranks = 5}, plan_sparse_ring},
       {"ring_two_way", Kind::kAttention, {.ranks = 4}, plan_two_way_ring},
       {"allgather_kv_text_replicated", Kind::kAttention, text, strategy_plan("allgather_kv")},
       {"token_ring", Kind::kAttention, {.ranks = 4}, plan_token_ring},

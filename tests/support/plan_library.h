@@ -55,6 +55,8 @@ PlanFunction balanced_usp(std::int64_t ulysses, std::int64_t ring);
 void plan_double_ring(PlanBuilder& b, const Request& request, int nodes);
 // Queries travel, unfinished rows return.
 void plan_token_ring(PlanBuilder& b, const Request& request);
+// Keys travel on only where a rank still attends to them.
+void plan_sparse_ring(PlanBuilder& b, const Request& request);
 // Half of the heads travel each way.
 void plan_two_way_ring(PlanBuilder& b, const Request& request);
 

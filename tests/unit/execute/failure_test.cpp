@@ -330,6 +330,17 @@ TEST(Failure, ARankThatDoesNotComeBackIsLeftBehindAfterTheGracePeriod) {
   sleep_ms(1500);  // it wakes, finds the run stopped and its memory in place
 }
 
+// Its ops take longer than the watchdog's patience together, and none of them does alone.
+TEST(Failure, ASlowRankIsNoHang) {
+  const RingOf4 ring;
+  ExecuteOptions options;
+  options.watchdog_seconds = 0.4;
+  options.before_op = [](OpId id, const auto&) {
+    if (id % 3 == 0) sleep_ms(150);
+  };
+  EXPECT_NO_THROW(execute(ring.plan, ring.request, ring.activations, options));
+}
+
 TEST(Failure, AnInterruptStopsTheRun) {
   const RingOf4 ring;
   std::atomic<bool> interrupt{false};

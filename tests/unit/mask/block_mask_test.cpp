@@ -66,7 +66,6 @@ bool holds_whole(const BlockMask& mask, std::int32_t slice, const std::vector<st
 struct Brute {
   TileCount count;
   double coarse_tiles = 0;
-  std::set<std::int32_t> keys;
 };
 
 Brute brute(const BlockMask& mask, std::span<const Span> heads, std::span<const Span> q, std::span<const Span> k) {
@@ -76,8 +75,6 @@ Brute brute(const BlockMask& mask, std::span<const Span> heads, std::span<const 
   for (int h : members(heads)) {
     for (std::int32_t qt : q_tokens) {
       const std::int32_t qs = slice_of(mask, qt), qc = mask.coarse_block(qs);
-      for (std::int32_t kt = 0; kt < mask.tokens(); ++kt)
-        if (mask.active(h, qc, mask.coarse_block(slice_of(mask, kt)))) result.keys.insert(kt);
       for (std::int32_t kt : k_tokens) {
         const std::int32_t ks = slice_of(mask, kt), kc = mask.coarse_block(ks);
         if (!mask.active(h, qc, kc)) continue;
@@ -109,8 +106,6 @@ void expect_equal_to_brute(const BlockMask& mask, std::span<const Span> heads, s
     EXPECT_EQ(by_columns.whole, want.count.whole);
   }
   EXPECT_NEAR(mask.coarse_tiles(heads, q_cover, k_cover), want.coarse_tiles, 1e-9 * (1 + want.coarse_tiles));
-  const std::vector<std::int32_t> keys = members(mask.needed_keys(heads, q_cover));
-  EXPECT_EQ(std::set<std::int32_t>(keys.begin(), keys.end()), want.keys);
 }
 
 TEST(BlockMask, CountsEqualTokenByTokenOnVariableBlocks) {
