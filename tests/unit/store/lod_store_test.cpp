@@ -132,7 +132,8 @@ TEST(LodReader, EverySecondShiftIsStoredAndAStripOfEach) {
   const TemporaryFolder folder;
   MergedFile file(file_of_ranks(folder, 4, false));
   int num_levels = 0;
-  for (const StoredPyramid& pyramid : LodReader(file.db).pyramids()) {
+  const LodReader reader(file.db);
+  for (const StoredPyramid& pyramid : reader.pyramids()) {
     const std::string of_track = " WHERE pyramid_id = " + std::to_string(pyramid.pyramid_id);
     Statement levels(file.db, "SELECT DISTINCT shift FROM lod_level" + of_track + " ORDER BY shift");
     const int first = pyramid.base_shift + 2;
