@@ -26,6 +26,9 @@ for cuda in 11 13; do
   # Kernels are of the ops that compute, of the same rank, and begin in their repeat.
   is "$(told kernels)" "SELECT count(*) FROM event k JOIN plan_op o ON o.op_id = k.op_id JOIN run r ON r.run_id = k.run_id
     AND r.plan_id = o.plan_id WHERE k.category = 'kernel' AND k.rank = o.rank AND k.repeat = 0"
+  # Copies of an op are on the stream of its rank, and bring a rank what the plan says that it receives.
+  is 2 "SELECT count(*) FROM rank_usage u WHERE bytes_received > 0 AND bytes_received = (
+    SELECT sum(e.bytes) FROM event e JOIN plan_op o USING (op_id, rank) WHERE e.category = 'copy' AND e.rank = u.rank)"
   is 0 "SELECT count(*) FROM event WHERE track_kind = 'device stream' AND clamped"
 done
 
@@ -48,7 +51,9 @@ is 'events' "SELECT group_concat(name) FROM collector WHERE outcome = 0 AND name
 is 1 "SELECT outcome = 2 AND notes LIKE '%run without torch.profiler' FROM collector WHERE name = 'cupti'"
 expect_exit 0 doctor gpu.db
 expect_out 'process of rank 0: did not collect: ' '"torch.profiler" traces this process already'
-is 0 "SELECT count(*) - (SELECT count(*) FROM event WHERE track_kind = 'rank lane') FROM event WHERE track_kind = 'device stream'"
+# Each op is one piece of work on the stream of its rank.
+ops=$(sql_rows gpu.db "SELECT rank, op_id, name FROM plan_op ORDER BY rank, op_id")
+is "$ops" "SELECT rank, op_id, name FROM event WHERE track_kind = 'device stream' ORDER BY rank, op_id"
 
 # What collectors store counts in what a run needs on the disk, at the least: `events` an event for each op, beside that of
 # the op itself, `cupti` none, since there are ops that launch nothing.

@@ -72,7 +72,7 @@ done
 expect_files kept.db damaged.db
 # All are counted, and the first ones named with what is wrong with them.
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=4 --set run.repeats=3 -o many.db
-chunks=$(sql_row many.db 'SELECT count(*) FROM chunk')
+chunks=$(sql_rows many.db 'SELECT count(*) FROM chunk')
 [ "$chunks" -ge 8 ] || fail "only $chunks chunks to damage"
 edit many.db 'UPDATE chunk SET data = zeroblob(length(data)) WHERE chunk_id > 2' \
   'PRAGMA ignore_check_constraints = ON' 'UPDATE chunk SET count = 4097 WHERE chunk_id = 1'
@@ -89,7 +89,7 @@ patterns=$(grep -oP '^PATTERN\(\K[a-z_]+' "$SOURCE_DIR/backend/mask/patterns.def
 for pattern in $patterns; do
   expect_exit 0 run "${small[@]}" --set run.mode=simulate --set cluster.ranks=3 --set run.layers=2 \
     --set run.denoise_steps=2 --set "mask.pattern=${pattern//_/-}" --set mask.seed=5 -s ring -o "$pattern.db"
-  masks=$(sql_row "$pattern.db" "SELECT count(*) FROM mask WHERE recipe <> '' AND length(data) = 0")
+  masks=$(sql_rows "$pattern.db" "SELECT count(*) FROM mask WHERE recipe <> '' AND length(data) = 0")
   [ "$masks" -ge 1 ] || fail "$pattern: no mask is stored as a recipe"
   expect_exit 0 doctor "$pattern.db"
   grep -qE "^  mask recipes +$masks, each gives a mask of the stored hash" "$out" || fail "$pattern: not all $masks masks"

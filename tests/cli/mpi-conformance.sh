@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Ranks that are processes give the same bits and bytes as ranks that are threads: over parts of the conformance set, on two
-# processes of one node and on three that share no memory; wide on other numbers and nodes, too.
+# processes of one node and on three that share no memory; wide on other numbers and nodes, too. A strategy whose plan breaks
+# a rule in the second denoise step is refused in all processes, and the other strategy runs to its end.
 # labels: mpi wide
 # cost: 60
 . "$(dirname -- "$0")/common.inc"
@@ -17,4 +18,7 @@ for part in "${parts[@]}"; do
   expect_ranks 0 ${part%% *} "$CONFORMANCE" ${part#* }
   grep -E '^[0-9]+ plans on' "$out"
 done
+
+ranks_limit=60 expect_ranks 0 2 "$CONFORMANCE" --refused
+expect_out 'the plan of ulysses breaks' 'ring r2: 2 layer passes, passed'
 expect_no_ranks

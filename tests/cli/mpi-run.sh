@@ -27,7 +27,8 @@ wide() {
   SELECT min(ranks), max(ranks), count(*) > 60000, sum(transfer_begin_ns < last_ns)
   FROM transfer JOIN meeting USING (pass, sequence, communicator_id)"
   # How often messages between nodes are polled for is said, and where threads share cores the timing says that they do.
-  if [ "$(sql_row kept.db "SELECT value FROM machine_fact WHERE name = 'cores'")" -lt 12 ]; then said=oversubscribed,1,0; else said=clean,0,1; fi
+  cores=$(sql_rows kept.db "SELECT value FROM machine_fact WHERE name = 'cores'")
+  if [ "$cores" -lt 12 ]; then said=oversubscribed,1,0; else said=clean,0,1; fi
   expect_sql kept.db $said "
   SELECT timing, fact.value LIKE 'polled every 50 us%' AS pauses, fact.value LIKE 'polled without a pause%' AS spins
   FROM strategy_summary, machine_fact fact WHERE fact.name = 'messages between nodes'"

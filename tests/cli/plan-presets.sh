@@ -22,8 +22,7 @@ part full-size
 names() { python3 -B -c 'import json, sys; print(*(r["name"] for r in json.load(open(sys.argv[1]))[sys.argv[2]]))' "$out" "$1"; }
 expect_exit 0 list models --json
 for model in $(names 'models'); do
-  expect_exit 0 plan --set model.preset="$model" --set cluster.preset=h100x8 --set mask.block=256 -s ulysses \
-    -s ring --json
+  expect_exit 0 plan --set model.preset="$model" --set cluster.preset=h100x8 --set mask.block=256 -s all --json
   expect_json 'all(x["legal"] or x["reason"] for x in s.values())' 's["ring"]["legal"] and sum(s["ring"]["bytes_sent"]) > 0'
 done
 expect_exit 0 list clusters --json

@@ -204,7 +204,7 @@ def keyboard_reaches_controls(world):
     window.close()
 
 
-def palette_lists_all_commands(world):
+def palette_lists_first_commands_and_finds_others(world):
     window = world.window()
     window.press("Ctrl+Shift+P")
     for _, _, title, _ in commands()[:10]:

@@ -293,6 +293,12 @@ class Nccl(CollectTest):
                 self.assertIn("profiler interface v6, events 0\n", done.stdout)
                 self.assertEqual(self.num_collectives(), 2 if before else 0)
 
+    @forked_child_goes_on
+    def test_child_that_executes_another_program_is_on(self):
+        self.attach(PROGRAM, "nccl", 6, "reduce", 2, "leave", "fork", "exec", "nccl", 6, "reduce", 3, "leave")
+        self.assertEqual(self.num_collectives(), 5)
+        self.assertEqual(self.value("SELECT count(*) FROM collector WHERE name = 'nccl'"), 2)
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0], *sys.argv[6:]])

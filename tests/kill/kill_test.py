@@ -9,7 +9,7 @@ commit made safe. Afterwards:
   * a merge that is killed leaves no file or a whole one, and the shards as they were.
 
 Usage: kill_test.py WORKER SCENARIO [--moments N] [--seed S]
-  one-rank    one of three ranks is killed, the others end
+  one-rank    one of three ranks is killed, the others end; each second time they play back their log after every commit
   merge       a merge is killed and made again
   trace       a collector of another program's trace, which has no rank, is killed beside a rank that ends
 Launchers, and merges of what killed ranks leave, are those of the program (kill_run_test.py).
@@ -153,8 +153,8 @@ class Test:
     # -- scenarios
 
     def one_rank(self, moments):
-        for _ in range(moments):
-            self.collect()
+        for moment in range(moments):
+            self.collect(mode="checkpoint" if moment % 2 else "")
             self.watch(self.random.uniform(0, 0.4))
             self.random.choice(self.ranks).kill()
             self.pause(0, 0.05)

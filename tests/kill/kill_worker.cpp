@@ -3,7 +3,8 @@
 //
 //   head FOLDER RANKS          the head shard; begins a run and commits every 5 ms until standard input ends
 //   rank FOLDER RANK [MODE]    two lanes that push events until standard input ends; each commit is acknowledged on
-//                              standard output as lines "rank lane events". With the MODE `fast` lanes do not sleep
+//                              standard output as lines "rank lane events". MODE `checkpoint`: the log is played back
+//                              into the shard after every commit; `fast`: lanes do not sleep
 //   trace FOLDER               a collector of another program's trace: a device stream, a host thread and a counter,
 //                              without ranks and without a page; acknowledged as "-1 number events"
 //   merge OUT SHARD...         merges them as `recover` does
@@ -95,6 +96,8 @@ void write_rank(const std::string& folder, int rank, const std::string& mode) {
   options.shard = {ShardKind::kRank, ShardClock::kRaw, rank, collection_text(kCollection)};
   options.on_commit = acknowledge;
   ShardWriter writer(stem + ".db", options);
+  if (mode == "checkpoint")
+    writer.write([](StoreWriter& store) { store.database().execute("PRAGMA wal_autocheckpoint = 1"); });
   const NameId name = writer.name("work");
   std::array<EventRing*, kLanes> rings;
   for (int lane = 0; lane < kLanes; ++lane)
@@ -105,7 +108,10 @@ void write_rank(const std::string& folder, int rank, const std::string& mode) {
   std::vector<std::jthread> lanes;
   for (int lane = 0; lane < kLanes; ++lane)
     lanes.emplace_back([&, lane] { push_events(*rings[lane], page.line(rank, lane), name, mode == "fast", stop); });
-  while (!told_to_end()) usleep(2'000);
+  while (!told_to_end()) {
+    usleep(2'000);
+    if (mode == "checkpoint") writer.checkpoint();
+  }
   stop = true;
   lanes.clear();
   writer.finish();
