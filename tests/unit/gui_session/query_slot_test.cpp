@@ -96,16 +96,17 @@ TEST_F(QuerySlotOfWorkers, FreesOldAnswersOnAWorker) {
     std::promise<std::thread::id>* freed_by;
   };
   std::promise<std::thread::id> first, second;
+  Workers workers(1, [this] { answers_.tell(); });  // ends before the promises, which it keeps
   QuerySlot<Large> slot;
-  slot.ask(workers_, "a", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&first); });
+  slot.ask(workers, "a", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&first); });
   answers_.await(1);
   ASSERT_NE(slot.value(), nullptr);
-  slot.ask(workers_, "b", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&second); });
+  slot.ask(workers, "b", [&](Readers&, const Cancelled&, QueryProgress&) { return Large(&second); });
   answers_.await(1);
   slot.poll();  // takes the new one; what the old one gave may be used until the next frame
   slot.poll();
   EXPECT_NE(first.get_future().get(), std::this_thread::get_id());
-  EXPECT_EQ(workers_.answered(), 2) << "to free is no answer";
+  EXPECT_EQ(workers.answered(), 2) << "to free is no answer";
 }
 
 TEST_F(QuerySlotOfWorkers, KeepsTheOldAnswerUntilTheNewOneIsThere) {
