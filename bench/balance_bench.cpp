@@ -8,7 +8,7 @@
 //   reuse      50 denoise steps at U8 R1: what the last step's masks say decides (mask lag 1); 3 to 8 re-plans. Coarser
 //              video, since only the heads' shares matter
 //
-// Limits stand beside values in the end. Exits with 1 when one does not hold. plan_bench says how long plans take.
+// It prints each figure with its limits and exits with 1 when one does not hold. plan_bench says how long plans take.
 //
 //   balance_bench [--layers N] [--block 64] [--steps 50]
 //

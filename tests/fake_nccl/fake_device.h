@@ -38,7 +38,7 @@ class FakeDevice {
 
   // A kernel on channels [0, num_channels), for so long.
   void launch(void* context, void* operation, int num_channels, std::int64_t duration_ns);
-  // Until all has run and is told.
+  // Waits until all work has run and the profiler has heard of it.
   void wait();
   std::vector<Ran> ran() const;
 

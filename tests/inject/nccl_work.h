@@ -11,7 +11,7 @@
 
 namespace spscope {
 
-// A communicator "tp" of 8 ranks, of which this is number 3.
+// A communicator "tp" of 8 ranks. This process is rank 3.
 class NcclWork {
  public:
   // `newest`: the newest interface that NCCL knows, 3 to 6.

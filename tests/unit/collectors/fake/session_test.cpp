@@ -78,7 +78,7 @@ class CuptiSession : public testing::TestWithParam<int> {
     SessionLedger ledger;
     std::vector<SessionNote> notes;
   };
-  // What a session hands over of this work, of which each record is accounted for.
+  // What a session hands over of this work. Each record is stored or counted as lost.
   Collected collect(const SessionOptions& options, const FakeWork& work, unsigned repeats) {
     Sink sink;
     Session session(options, sink.function());
@@ -356,7 +356,7 @@ TEST_P(CuptiSession, NvtxGetsCuptiWhileASessionRecordsRanges) {
   ASSERT_EQ(ranges.size(), 2u);
   EXPECT_EQ(ranges[0].id, ranges[1].id);
   EXPECT_FALSE(give_functions()) << "the session has ended";
-  // One without ranges, and one that programs with NVTX crash with.
+  // A CUPTI without ranges, and one that makes programs with NVTX crash.
   for (const char* const settings : {"fail=cuptiActivityEnable.12:27", "version=130000"}) {
     fake_.reset(settings);
     const Session without(options(), [](const Record&) {});
