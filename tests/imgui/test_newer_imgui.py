@@ -14,7 +14,7 @@ from window import SKIPPED, missing  # noqa: E402
 from world import World, views  # noqa: E402
 
 # Where its interface to input, fonts and the clipboard differs between versions.
-WINDOW_TESTS = "link_copied,drag_and,wheel_zooms_at_pointer,keys_of_the_app,typing_is_not,scale_rebakes,keyboard_reaches"
+WINDOW_TESTS = "link_copied,drag_and,wheel_zooms_at_pointer,keys_of_the_app,typing_is_not,scale_rebakes,keyboard_reaches_controls"
 
 
 def run(*command, **more):

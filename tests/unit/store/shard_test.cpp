@@ -91,10 +91,11 @@ TEST(Shard, RecordsOfRanksRoundTrip) {
   for (const IncidentRecord& incident : incidents) writer.add_incident(incident);
   writer.finish();
   const StoreReader reader = StoreReader::shard(folder / "a.head.db");
-  ASSERT_EQ(reader.rank_clocks().size(), 2u);
-  EXPECT_EQ(reader.rank_clocks()[0].rank, kNoRank);
-  EXPECT_EQ(reader.rank_clocks()[0].fit.raw_zero_ns, 11);
-  const auto& [rank, fit] = reader.rank_clocks()[1];
+  const std::vector<RankClock> clocks = reader.rank_clocks();
+  ASSERT_EQ(clocks.size(), 2u);
+  EXPECT_EQ(clocks[0].rank, kNoRank);
+  EXPECT_EQ(clocks[0].fit.raw_zero_ns, 11);
+  const auto& [rank, fit] = clocks[1];
   EXPECT_EQ(std::tuple(rank, fit.raw_zero_ns, fit.offset_ns, fit.drift, fit.bound_ns, fit.exchanges),
             std::tuple(2, -5, 7, 5e-5, 99, 3));
   EXPECT_EQ(reader.clock_samples(2), (std::vector<ClockSample>{samples[0], samples[1], more[0]}));
