@@ -216,7 +216,13 @@ class Window:
         return left + at[0] * (right - left), top + at[1] * (bottom - top)
 
     def reach(self, name, kind=None, first=False):
-        """The item, scrolled into view where it lies outside of its pane."""
+        """The item, scrolled into view where it lies outside of its pane. One that is not there yet may come with the next
+        frame: the numbers of a view can be newer than what the same frame shows of them."""
+        end = time.monotonic() + 5 * PATIENCE
+        while not self.find(name, kind) and time.monotonic() < end:
+            self.alive()
+            time.sleep(0.02)
+            self.read()
         for _ in range(60):
             item = self.item(name, kind, first)
             left, top, right, bottom = seen(item)
