@@ -23,9 +23,9 @@ constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
 constexpr int kAssumedBlock = 64;
 
 struct MaskFlags {
-  std::string input, output, array, as = "bits", counts = "valid_block_num", delta = "auto";
-  int step = 0, layer = 0;
-  int block = 0;  // 0: not given
+  std::string input, output, array, as = "auto", counts, starts, delta = "auto", axes;
+  int step = 0, layer = 0, batch = -1;
+  int block = 0, q_block = 0, key_block = 0;  // 0: not given
   std::int64_t tokens = 0;
   bool force = false;
   PatternRequest request;
@@ -43,29 +43,67 @@ std::vector<std::int32_t> uniform_cuts(std::int64_t tokens, int block) {
 
 int block_or_assumed(const MaskFlags& flags) { return flags.block > 0 ? flags.block : kAssumedBlock; }
 
-BlockMask read_mask(CommandContext& context, const MaskFlags& flags) {
-  std::optional<bool> delta;
-  if (flags.delta != "auto") delta = flags.delta == "yes";
-  const MaskFile file(
-      flags.input, {flags.array, flags.as == "lut", flags.counts, delta, MaskUser::kFlags, context.max_memory_bytes});
+// What a file holds, and the mask of one layer and step of it.
+struct ReadMask {
+  BlockMask mask;
+  std::string words = {};   // MaskFile::words(), and which layer and step are shown where there are several
+  std::string to_run = {};  // settings of a run with all layers and steps; "": there is one of each
+};
+
+ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
+  const auto said = [](const std::string& text, std::string_view yes) {
+    return text == "auto" ? std::nullopt : std::optional(text == yes);
+  };
+  const int block = block_or_assumed(flags);
+  const MaskFile file(flags.input, {.array = flags.array,
+                                    .lists = said(flags.as, "lut"),
+                                    .counts = flags.counts,
+                                    .starts = flags.starts,
+                                    .delta = said(flags.delta, "yes"),
+                                    .axes = flags.axes,
+                                    .batch = flags.batch,
+                                    .tokens = flags.tokens,
+                                    .block = block,
+                                    .q_block = flags.q_block,
+                                    .key_block = flags.key_block,
+                                    .user = MaskUser::kFlags,
+                                    .max_bytes = context.max_memory_bytes});
+  ReadMask read{.mask = {}, .words = file.words()};
+  if (file.layers() > 1 || file.denoise_steps() > 1) {
+    read.words += fmt::format("; shown: layer {} of {}, denoise step {} of {}, from 0", flags.layer, file.layers(),
+                              flags.step, file.denoise_steps());
+    read.to_run = fmt::format("--set mask.file={} --set run.layers={} --set run.denoise_steps={}", flags.input,
+                              file.layers(), file.denoise_steps());
+  }
   const std::vector<std::int32_t>& cuts = file.block_starts();
   if (flags.tokens != 0) file.require_tokens(flags.tokens);
-  if (!cuts.empty() && flags.block == 0) return file.mask(flags.step, flags.layer);
+  if (!cuts.empty() && flags.block == 0) {
+    read.mask = file.mask(flags.step, flags.layer);
+    return read;
+  }
   if (flags.block == 0)
     context.err << fmt::format("assuming blocks of {} tokens: give --block when they have another size\n",
                                kAssumedBlock);
-  const int block = block_or_assumed(flags);
   // Without a length, whole blocks: right for every figure but the weight of a ragged last block.
-  const std::int64_t blocks = std::max(file.q_blocks(), file.k_blocks());
-  const std::int64_t tokens = flags.tokens != 0 ? flags.tokens : cuts.empty() ? blocks * block : cuts.back();
-  return file.mask(flags.step, flags.layer, uniform_cuts(tokens, block));
+  const std::int64_t tokens = flags.tokens != 0 ? flags.tokens
+                              : cuts.empty()    ? file.whole_blocks() * block
+                                                : cuts.back();
+  read.mask = file.mask(flags.step, flags.layer, uniform_cuts(tokens, block));
+  return read;
 }
 
-// "16 blocks of 64 tokens", with the last when it is ragged.
+// "16 blocks of 64 tokens", with the last when it alone is shorter; "28 blocks of 8 to 64 tokens".
 std::string block_text(const BlockMask& mask) {
-  const Span first = mask.block(0), last = mask.block(mask.blocks() - 1);
-  const std::string text = fmt::format("{} blocks of {} tokens", mask.blocks(), first.size());
-  return first.size() == last.size() ? text : fmt::format("{}, the last of {}", text, last.size());
+  const int first = mask.block(0).size(), last = mask.block(mask.blocks() - 1).size();
+  int least = first, most = first;
+  for (std::int32_t b = 0; b + 1 < mask.blocks(); ++b) {
+    least = std::min(least, mask.block(b).size());
+    most = std::max(most, mask.block(b).size());
+  }
+  if (least != most || last > most)
+    return fmt::format("{} blocks of {} to {} tokens", mask.blocks(), std::min(least, last), std::max(most, last));
+  const std::string text = fmt::format("{} blocks of {} tokens", mask.blocks(), first);
+  return first == last ? text : fmt::format("{}, the last of {}", text, last);
 }
 
 // One character a head, from empty to full; of more heads than a line has room for, the mean of neighbours.
@@ -110,14 +148,19 @@ Json info_json(const BlockMask& mask, const MaskStatistics& s) {
           {"hash", fmt::format("{:016x}", mask.hash())}};
 }
 
-void print_info(CommandContext& context, const BlockMask& mask) {
+void print_info(CommandContext& context, const ReadMask& read) {
+  const BlockMask& mask = read.mask;
   const MaskStatistics s = describe(mask);
-  const Json facts = info_json(mask, s);
+  Json facts = info_json(mask, s);
+  if (!read.words.empty()) facts["read"] = read.words;
   if (context.json) {
     context.out << fmt::format("{}\n", facts.sorted().dump(2));
     return;
   }
-  context.out << fmt::format("{} heads, {} tokens in {}\n", mask.heads(), mask.tokens(), block_text(mask));
+  if (!read.words.empty()) context.out << fmt::format("read: {}\n", read.words);
+  if (!read.to_run.empty()) context.out << fmt::format("all of them: spscope run {}\n", read.to_run);
+  context.out << fmt::format("{} head{}, {} tokens in {}\n", mask.heads(), mask.heads() == 1 ? " for all" : "s",
+                             mask.tokens(), block_text(mask));
   context.out << fmt::format("density {:.3f}, {} active tiles, spread over heads {:.2f} (standard deviation / mean)\n",
                              s.density, s.active_tiles, s.head_cv);
   const auto [lowest, highest] = std::ranges::minmax(s.head_density);
@@ -144,14 +187,14 @@ void check_output(const MaskFlags& flags) {
   for (const std::string& path : {flags.output, starts_path_of(flags.output)}) require_replaceable(path, flags.force);
 }
 
-int write_and_report(CommandContext& context, const BlockMask& mask, const std::string& output) {
+int write_and_report(CommandContext& context, const ReadMask& read, const std::string& output) {
   if (!output.empty()) {
     std::error_code failed;  // a folder that cannot be made is named when the file in it cannot
     std::filesystem::create_directories(std::filesystem::path(output).parent_path(), failed);
-    write_mask_npy(mask, output, starts_path_of(output));
+    write_mask_npy(read.mask, output, starts_path_of(output));
     context.err << fmt::format("wrote {} and {}\n", output, starts_path_of(output));
   }
-  print_info(context, mask);
+  print_info(context, read);
   return kExitDone;
 }
 
@@ -187,7 +230,7 @@ int generate(CommandContext& context, MaskFlags& flags) {
   if (problems.empty())
     for (Problem& p : pattern->check(flags.request)) problems.push_back(std::move(p));
   if (!problems.empty()) throw Error(std::move(problems));
-  return write_and_report(context, pattern->generate(flags.request), flags.output);
+  return write_and_report(context, {pattern->generate(flags.request)}, flags.output);
 }
 
 // Where neither layer nor step is given, the first mask of the run is taken.
@@ -201,7 +244,7 @@ int show_run(CommandContext& context, const MaskFlags& flags) {
     return kExitDone;
   }
   context.out << masks_text(masks) << '\n';
-  print_info(context, masks.mask);
+  print_info(context, {masks.mask});
   if (const std::string owners = owners_text(masks); !owners.empty()) context.out << '\n' << owners;
   return kExitDone;
 }
@@ -277,19 +320,33 @@ std::vector<Flag> input_flags(MaskFlags& flags, std::string file_help = kArrayFi
       {.names = "file", .help = std::move(file_help), .target = &flags.input, .required = true},
       {.names = "--array", .help = "name of the array, where the file has several", .target = &flags.array},
       {.names = "--as",
-       .help = "what the array holds: 0 and 1, or a look-up table: lists of key blocks",
-       .target = &flags.as,
-       .rule = OneOf{{"bits", "lut"}}},
-      {.names = "--counts",
-       .help = "of a look-up table: the array of the lengths of its lists",
-       .target = &flags.counts,
-       .default_text = flags.counts},
-      {.names = "--delta",
        .help =
-           "of a look-up table: yes, each entry is the distance from the one before it; no, it is a key block; auto, "
-           "whichever is possible, and refused when both are",
+           "what the array holds: 0 and 1, or lists of key blocks; auto: lists where the arrays have the names of a "
+           "known layout",
+       .target = &flags.as,
+       .rule = OneOf{{"auto", "bits", "lut"}}},
+      {.names = "--counts", .help = "of lists: the array of their lengths", .target = &flags.counts},
+      {.names = "--starts", .help = "of lists: the array of where they begin", .target = &flags.starts},
+      {.names = "--delta",
+       .help = "of lists: yes, each entry is the distance from the one before it; no, it is a key block; auto, as the "
+               "layout has it, or whichever is possible, and refused when both are",
        .target = &flags.delta,
        .rule = OneOf{{"auto", "yes", "no"}}},
+      {.names = "--axes",
+       .help = "dimensions of the array, as batch,heads,q,k, of steps, layers, batch, heads, q and k",
+       .target = &flags.axes},
+      {.names = "--batch",
+       .help = "entry of the batch to take, from 0",
+       .target = &flags.batch,
+       .rule = IntegerBetween{0, kMaxPlace}},
+      {.names = "--q-block",
+       .help = "tokens of a kernel's query block, a multiple of --block",
+       .target = &flags.q_block,
+       .rule = IntegerBetween{1, 65536}},
+      {.names = "--key-block",
+       .help = "tokens of a kernel's key block, a multiple of --block",
+       .target = &flags.key_block,
+       .rule = IntegerBetween{1, 65536}},
       {.names = "--tokens",
        .help = "tokens of the sequence, where the last block is not whole",
        .target = &flags.tokens},

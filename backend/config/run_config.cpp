@@ -13,7 +13,7 @@ constexpr std::string_view kVerifyExtents[] = {"full", "sample", "off"};
 constexpr std::string_view kPassChoices[] = {"at-once", "all"};
 constexpr std::string_view kMeasureLoads[] = {"alone", "loaded"};
 constexpr std::string_view kWeightLayouts[] = {"replicated", "sharded"};
-constexpr std::string_view kMaskForms[] = {"bits", "lut"};
+constexpr std::string_view kMaskForms[] = {"auto", "bits", "lut"};
 constexpr std::string_view kListCodings[] = {"auto", "yes", "no"};
 constexpr std::string_view kDtypes[] = {dtype_name(Dtype::kBf16), dtype_name(Dtype::kFp32)};
 

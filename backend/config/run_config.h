@@ -35,10 +35,10 @@ enum class VerifyExtent { kFull, kSample, kOff };
 enum class PassChoice { kAtOnce, kAll };
 // Whether the other cores idle or run the same operation while one rank's compute is measured.
 enum class MeasureLoad { kAlone, kLoaded };
-// What the array of a mask file holds: 0 and 1, or lists of key blocks (a look-up table).
-enum class MaskForm { kBits, kLut };
-// Whether such a list holds distances (each key block from the one before it) or key blocks. kAuto: the one reading
-// that is possible.
+// What the array of a mask file holds: 0 and 1, or lists of key blocks (look-up tables); kAuto: by the arrays' names.
+enum class MaskForm { kAuto, kBits, kLut };
+// Whether such a list holds distances (each key block from the one before it) or key blocks. kAuto: as the layout has
+// it, or the one reading that is possible.
 enum class ListCoding { kAuto, kDelta, kAbsolute };
 
 // The text of each enumerator, in order.
@@ -84,10 +84,13 @@ struct MaskConfig {
   int block = 64;
   std::uint64_t seed = 1;
   std::string file = {};
-  std::string array = {};  // of the file; "": "mask", or "lut", or the only one
-  MaskForm as = MaskForm::kBits;
-  std::string counts = "valid_block_num";  // of a look-up table: the array of the lengths of its lists
+  // How the file is read: MaskReading of mask_import.h.
+  std::string array = {};
+  MaskForm as = MaskForm::kAuto;
+  std::string counts = {}, starts = {};
   ListCoding delta = ListCoding::kAuto;
+  std::string axes = {};
+  int batch = -1, q_block = 0, key_block = 0;
   friend bool operator==(const MaskConfig&, const MaskConfig&) = default;
 };
 

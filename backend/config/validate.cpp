@@ -90,10 +90,20 @@ class Validator {
     if (sound({"mask.density"}) && mask.density <= 0)
       report(ErrorCode::kConfigRange, "mask.density", "the density must be above 0",
              "a share of all query-key pairs: 0.4");
-    if (sound({"mask.file", "mask.as", "mask.array"}) && mask.file.empty() &&
-        (mask.as != MaskForm::kBits || !mask.array.empty()))
-      report(ErrorCode::kConfigConflict, mask.array.empty() ? "mask.as" : "mask.array",
-             "it says what a mask file holds, and there is no mask.file", "give mask.file, or leave it out");
+    const MaskConfig usual;
+    const std::pair<std::string_view, bool> of_files[] = {{"mask.as", mask.as != usual.as},
+                                                          {"mask.array", mask.array != usual.array},
+                                                          {"mask.counts", mask.counts != usual.counts},
+                                                          {"mask.starts", mask.starts != usual.starts},
+                                                          {"mask.delta", mask.delta != usual.delta},
+                                                          {"mask.axes", mask.axes != usual.axes},
+                                                          {"mask.batch", mask.batch != usual.batch},
+                                                          {"mask.q_block", mask.q_block != usual.q_block},
+                                                          {"mask.key_block", mask.key_block != usual.key_block}};
+    for (const auto& [key, given] : of_files)
+      if (given && mask.file.empty() && sound({"mask.file", key}))
+        report(ErrorCode::kConfigConflict, key, "it says what a mask file holds, and there is no mask.file",
+               "give mask.file, or leave it out");
     check_pattern("mask.pattern", mask.pattern);
     if (!mask.temporal_pattern.empty()) check_pattern("mask.temporal_pattern", mask.temporal_pattern);
     for (const auto& [name, values] : config_.pattern_parameters)

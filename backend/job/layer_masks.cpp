@@ -55,12 +55,18 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
 void MaskSource::open_file() {
   const MaskConfig& mask = job_.config.mask;
   const MaskReading reading{
-      mask.array,
-      mask.as == MaskForm::kLut,
-      mask.counts,
-      mask.delta == ListCoding::kAuto ? std::nullopt : std::optional(mask.delta == ListCoding::kDelta),
-      MaskUser::kConfig,
-      job_.max_memory_bytes};
+      .array = mask.array,
+      .lists = mask.as == MaskForm::kAuto ? std::nullopt : std::optional(mask.as == MaskForm::kLut),
+      .counts = mask.counts,
+      .starts = mask.starts,
+      .delta = mask.delta == ListCoding::kAuto ? std::nullopt : std::optional(mask.delta == ListCoding::kDelta),
+      .axes = mask.axes,
+      .batch = mask.batch,
+      .tokens = attended_tokens(),
+      .block = mask.block,
+      .q_block = mask.q_block,
+      .key_block = mask.key_block,
+      .max_bytes = job_.max_memory_bytes};
   Result<std::unique_ptr<MaskFile>> file =
       capture([&] { return std::make_unique<MaskFile>(input_path(job_.config, mask.file), reading); });
   if (file) {
@@ -81,19 +87,26 @@ void MaskSource::check_file(std::vector<Problem>& problems) const {
   const RunSection& run = job_.config.run;
   if (const std::optional<Error> misfit = failure_of([&] { file_->require_tokens(attended_tokens()); }))
     report(misfit->what(), misfit->hint());
-  if (file_->heads() != job_.model.heads)
+  if (file_->heads() != 1 && file_->heads() != job_.model.heads)
     report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
            "set model.heads, or import the mask of this model");
   const int last = job_.layers.back();
-  if (file_->layers() > 1 && file_->layers() <= last) {
+  if (file_->layers() > 1 && file_->layers() <= last && !stand_for_all()) {
     const bool first = run.layers.kind == LayerChoice::Kind::kFirst;
     report(first ? fmt::format("it has {} layers, {} are to run", file_->layers(), last + 1)
                  : fmt::format("it has {} layers, and layer {} is to run", file_->layers(), last),
-           "set run.layers");
+           fmt::format("set run.layers to {} or less, or to spread:{}, which takes those of the file for all",
+                       file_->layers(), std::min(file_->layers(), 2)));
   }
   if (file_->denoise_steps() > 1 && file_->denoise_steps() < run.denoise_steps)
     report(fmt::format("it has {} denoise steps, {} are to run", file_->denoise_steps(), run.denoise_steps),
-           "set run.denoise_steps");
+           fmt::format("set run.denoise_steps to {} or less", file_->denoise_steps()));
+}
+
+// Layers that are a sample of the model's: those of a file that has fewer than the model then stand for all.
+bool MaskSource::stand_for_all() const {
+  return file_->layers() > 1 && file_->layers() < job_.model.layers &&
+         job_.config.run.layers.kind == LayerChoice::Kind::kSpread;
 }
 
 std::int32_t MaskSource::attended_tokens() const {
@@ -123,11 +136,12 @@ PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_s
 // keeps the order of the model's tokens. Replicated text is held apart from the video, so blocks with both are cut.
 SourcedMask MaskSource::file_mask(int denoise_step, int layer) const {
   const Model& model = job_.model;
-  const int step = std::min(denoise_step, file_->denoise_steps() - 1), of_layer = std::min(layer, file_->layers() - 1);
-  BlockMask mask =
-      file_->block_starts().empty()
-          ? file_->mask(step, of_layer, BlockMask::uniform_starts(attended_tokens(), job_.config.mask.block))
-          : file_->mask(step, of_layer);
+  const int step = std::min(denoise_step, file_->denoise_steps() - 1);
+  const int of_layer = stand_for_all() ? layer * file_->layers() / model.layers : std::min(layer, file_->layers() - 1);
+  BlockMask mask = file_->block_starts().empty()
+                       ? file_->mask(step, of_layer,
+                                     BlockMask::uniform_starts(attended_tokens(), job_.config.mask.block), model.heads)
+                       : file_->mask(step, of_layer, model.heads);
   const int text = model.spatiotemporal() ? 0 : model.joint_text_tokens;
   if (job_.config.run.text == TextLayout::kReplicate && text > 0)
     mask = mask.cut_at(model.text_first ? text : mask.tokens() - text);
@@ -201,8 +215,22 @@ bool MaskSource::evolves() const {
   return !computed() && pattern_->evolves;  // one set of activations serves every step
 }
 
+// "file masks.npz, whose one head serves all", "file masks.npz, of whose 4 layers and 3 steps 1 and 1 are run".
+std::string MaskSource::file_title() const {
+  std::string title = fmt::format("file {}", job_.config.mask.file);
+  if (file_->heads() == 1 && job_.model.heads > 1) title += ", whose one head serves all";
+  const int layers = file_->layers(), steps = file_->denoise_steps();
+  if (stand_for_all()) return title + fmt::format(", whose {} layers stand for all {}", layers, job_.model.layers);
+  const int run_layers = static_cast<int>(std::ssize(job_.layers)), run_steps = job_.config.run.denoise_steps;
+  if (layers > std::max(run_layers, 1) || steps > run_steps)
+    title +=
+        fmt::format(", {} of whose {} layers and {} of whose {} steps run (all: run.layers={}, run.denoise_steps={})",
+                    std::min(run_layers, layers), layers, std::min(run_steps, steps), steps, layers, steps);
+  return title;
+}
+
 std::string MaskSource::title() const {
-  if (file_) return fmt::format("file {}", job_.config.mask.file);
+  if (file_) return file_title();
   if (computed()) return fmt::format("{} of real q and k", pattern_->name);
   return std::string(pattern_->name);
 }

@@ -48,6 +48,8 @@ class MaskSource {
  private:
   void open_file();
   void check_file(std::vector<Problem>& problems) const;
+  bool stand_for_all() const;
+  std::string file_title() const;
   SourcedMask inner_mask(int denoise_step, int layer) const;
   SourcedMask file_mask(int denoise_step, int layer) const;
   SourcedMask temporal_mask(int denoise_step, int layer) const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "backend/base/error.h"
 #include "backend/mask/array_parts.h"
@@ -18,78 +17,67 @@ struct Reading {
   std::string fault = {};  // "head 0, query block 3 lists key block 1190 of 1182"; "" when all rows can be read
 };
 
-class KeyLists {
+class Rows {
  public:
-  KeyLists(const Array& lists, const Array& counts, const std::string& path)
-      : path_(path), place_(place_of(path, lists.name)), lists_(lists), counts_(counts) {
-    const std::vector<std::int64_t>& shape = lists.shape;
-    if (shape.size() < 3)
-      throw Error(ErrorCode::kMaskShape, fmt::format("{} has the shape {}", place_, shape_text(shape)),
-                  "lists of key blocks are [heads, q blocks, slots], with dimensions of layers and steps in front");
-    if (!std::equal(shape.begin(), shape.end() - 1, counts.shape.begin(), counts.shape.end()))
-      throw Error(ErrorCode::kMaskShape,
-                  fmt::format("{} has the shape {}, its lengths {} {}", place_, shape_text(shape),
-                              place_of(path, counts.name), shape_text(counts.shape)),
-                  "lengths are [..., heads, q blocks] of lists [..., heads, q blocks, slots]");
-    slots_ = shape.back();
-    seen_.assign(static_cast<std::size_t>(slots_), -1);
-  }
+  Rows(const ListedMask& lists, std::int64_t key_blocks, const std::string& path)
+      : lists_(lists), path_(path), key_blocks_(key_blocks), seen_(static_cast<std::size_t>(key_blocks), -1) {}
 
   // Sets the bits of all rows; stops at the first row that this reading does not allow.
   void read(Reading& reading, std::vector<std::byte>& bits) {
     std::ranges::fill(bits, std::byte{0});
     std::ranges::fill(seen_, -1);
-    for (std::int64_t row = 0; row < counts_.num_elements() && reading.fault.empty(); ++row) {
-      const std::int64_t count = integer_of(counts_, row, path_);
-      if (count < 0 || count > slots_)
-        throw Error(ErrorCode::kMaskValue,
-                    fmt::format("{} says {} has {} entries, and there are {} slots", place_of(path_, counts_.name),
-                                row_name(row), count, slots_),
-                    "name the array of lengths with --counts (mask.counts in a config)");
-      reading.fault = read_row(row, count, reading.delta, bits);
-    }
+    const auto rows = static_cast<std::int64_t>(lists_.parts.front().begin.size());
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (const KeyLists& part : lists_.parts) {
+        reading.fault = read_row(part, row, reading.delta, bits);
+        if (!reading.fault.empty()) return;
+      }
   }
 
  private:
-  std::string read_row(std::int64_t row, std::int64_t count, bool delta, std::vector<std::byte>& bits) {
+  std::string read_row(const KeyLists& part, std::int64_t row, bool delta, std::vector<std::byte>& bits) {
+    const std::int64_t begin = part.begin[row], count = part.count[row];
     std::int64_t key = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t entry = integer_of(lists_, row * slots_ + i, path_);
-      if (delta && (entry < (i > 0) || entry >= slots_))
+      const std::int64_t entry = integer_of(*part.entries, begin + i, path_);
+      if (delta && (entry < (i > 0) || entry >= key_blocks_))
         return fmt::format("{} has the distance {}", row_name(row), entry);
       key = delta ? key + entry : entry;
-      if (key < 0 || key >= slots_)
-        return fmt::format("{} lists key block {}, and there are {}", row_name(row), key, slots_);
+      if (key < 0 || key >= key_blocks_)
+        return fmt::format("{} lists key block {} (from 0), and there are {}", row_name(row), key, key_blocks_);
       if (std::exchange(seen_[static_cast<std::size_t>(key)], row) == row)
         return fmt::format("{} lists key block {} twice", row_name(row), key);
-      bits[static_cast<std::size_t>(row * slots_ + key)] = std::byte{1};
+      bits[static_cast<std::size_t>(row * key_blocks_ + key)] = std::byte{1};
     }
     return {};
   }
 
   // "head 2, query block 17", with the dimensions in front.
   std::string row_name(std::int64_t row) const {
-    const std::int64_t queries = counts_.shape.back(), heads = counts_.shape[counts_.shape.size() - 2];
-    const std::int64_t entry = row / queries / heads;
-    return fmt::format("{}head {}, query block {}", counts_.shape.size() > 2 ? fmt::format("mask {}, ", entry) : "",
-                       row / queries % heads, row % queries);
+    const std::size_t dimensions = lists_.rows.size();
+    const std::int64_t queries = lists_.rows.back(), heads = dimensions > 1 ? lists_.rows[dimensions - 2] : 1;
+    return fmt::format("{}head {}, query block {}",
+                       dimensions > 2 ? fmt::format("mask {}, ", row / queries / heads) : "", row / queries % heads,
+                       row % queries);
   }
 
+  const ListedMask& lists_;
   const std::string& path_;
-  const std::string place_;
-  const Array &lists_, &counts_;
-  std::int64_t slots_ = 0;
+  const std::int64_t key_blocks_;
   std::vector<std::int64_t> seen_;  // by key block: the last row that lists it
 };
 
 }  // namespace
 
-Array bits_of_lists(const Array& lists, const Array& counts, std::optional<bool> delta, const std::string& path,
+Array bits_of_lists(const ListedMask& lists, std::int64_t key_blocks, const std::string& path, const std::string& hint,
                     std::int64_t max_bytes) {
-  KeyLists rows(lists, counts, path);
-  const std::string place = place_of(path, lists.name);
-  Array mask{lists.name, ElementType::kU8, lists.shape, {}};
-  const auto size = static_cast<std::size_t>(checked_bytes(place, lists.shape, ElementType::kU8, max_bytes));
+  const std::string& name = lists.parts.front().entries->name;
+  const std::string place = place_of(path, name);
+  Array mask{name, ElementType::kU8, lists.rows, {}};
+  mask.shape.push_back(key_blocks);
+  const auto size = static_cast<std::size_t>(checked_bytes(place, mask.shape, ElementType::kU8, max_bytes));
+  Rows rows(lists, key_blocks, path);
+  const std::optional<bool> delta = lists.delta;
   Reading as_delta{true}, as_keys{false};
   if (delta.value_or(true)) {
     mask.bytes.resize(size);
@@ -109,12 +97,13 @@ Array bits_of_lists(const Array& lists, const Array& counts, std::optional<bool>
   }
   if (!as_keys.fault.empty()) {
     if (!delta && as_delta.fault.empty()) return mask;
-    throw Error(ErrorCode::kMaskValue,
-                delta ? fmt::format("{} does not hold key blocks: {}", place, as_keys.fault)
-                      : fmt::format("{} holds neither distances ({}) nor key blocks ({})", place, as_delta.fault,
-                                    as_keys.fault),
-                delta ? "distances, as in SpargeAttention's lut, are read with --delta yes (mask.delta in a config)"
-                      : "check that it is the table of this model and that the array of lengths belongs to it");
+    throw Error(
+        ErrorCode::kMaskValue,
+        delta
+            ? fmt::format("{} does not hold key blocks: {}", place, as_keys.fault)
+            : fmt::format("{} holds neither distances ({}) nor key blocks ({})", place, as_delta.fault, as_keys.fault),
+        delta ? hint + "; distances, as in SpargeAttention's lut, are read with --delta yes (mask.delta in a config)"
+              : "check that it is the table of this model and that the array of lengths belongs to it");
   }
   mask.bytes = std::move(of_keys);
   return mask;

@@ -39,9 +39,8 @@ bool holds_numbers(const Array& array, const std::string& path) {
 
 std::string advice(const Array& array, const std::string& path) {
   if (holds_numbers(array, path))
-    return "a look-up table, as SpargeAttention's lut, is read with --as lut (mask.as in a config); of scores or "
-           "counts, "
-           "save a comparison with the threshold that you mean";
+    return "lists of key blocks, as SpargeAttention's lut, are read with --as lut (mask.as in a config); of scores or "
+           "counts, save a comparison with the threshold that you mean";
   return is_additive(array, path) ? "it looks like a mask that is added to scores: save (mask == 0).astype(np.uint8)"
                                   : "save (mask > 0).astype(np.uint8), or compare with the threshold that you mean";
 }
@@ -62,22 +61,6 @@ void require_bits(const Array& array, const std::string& path) {
     throw Error(ErrorCode::kMaskValue, fmt::format("{} has a value other than 0 and 1 at element {}", place, i / width),
                 advice(array, path));
   }
-}
-
-std::array<std::int64_t, 5> mask_extents(const Array& array, const std::string& path) {
-  std::array<std::int64_t, 5> extents = {1, 1, 1, 1, 1};
-  const std::size_t dimensions = array.shape.size();
-  const auto refuse = [&](const std::string& hint) {
-    throw Error(ErrorCode::kMaskShape,
-                fmt::format("{} has the shape {}", place_of(path, array.name), shape_text(array.shape)), hint);
-  };
-  const std::string wanted = "a mask is [heads, q, k], [layers, heads, q, k] or [denoise steps, layers, heads, q, k]";
-  if (dimensions == 2) refuse(wanted + "; for one mask of all heads save np.repeat(mask[None], heads, 0)");
-  if (dimensions < 3 || dimensions > extents.size()) refuse(wanted);
-  std::ranges::copy(array.shape, extents.end() - static_cast<std::ptrdiff_t>(dimensions));
-  for (const std::int64_t extent : extents)
-    if (extent < 1 || extent > INT32_MAX) refuse("each dimension of a mask is from 1 to 2^31 - 1");
-  return extents;
 }
 
 }  // namespace spscope

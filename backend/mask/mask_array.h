@@ -1,8 +1,6 @@
 // Checks that an array of a file is a mask; the errors name the line of numpy that converts it.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 
 #include "backend/mask/array_file.h"
@@ -11,8 +9,5 @@ namespace spscope {
 
 // Throws Error kMaskDtype or kMaskValue unless every element is 0 or 1 of bool or an integer type.
 void require_bits(const Array& array, const std::string& path);
-
-// Denoise steps, layers, heads, q blocks, k blocks; 1 where the array lacks the dimension. Throws Error kMaskShape.
-std::array<std::int64_t, 5> mask_extents(const Array& array, const std::string& path);
 
 }  // namespace spscope

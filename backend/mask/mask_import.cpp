@@ -4,18 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "backend/base/error.h"
 #include "backend/base/whole_file.h"
 #include "backend/mask/array_parts.h"
-#include "backend/mask/key_lists.h"
+#include "backend/mask/list_layouts.h"
 #include "backend/mask/mask_array.h"
 #include "backend/mask/npy_format.h"
 
 namespace spscope {
 namespace {
 
-constexpr std::string_view kStartsName = "block_starts";
+constexpr std::string_view kStartsName = "block_starts", kSizesName = "variable_block_sizes";
 
 std::string names_of(const std::vector<Array>& arrays) {
   std::string names;
@@ -23,14 +24,12 @@ std::string names_of(const std::vector<Array>& arrays) {
   return names;
 }
 
-// Takes the wanted array out of those of the file.
-Array choose(std::vector<Array>& arrays, const std::string& path, const MaskReading& reading) {
-  const std::string& wanted = reading.array;
-  const MaskUser user = reading.user;
+// Takes the wanted array of 0 and 1 out of those of the file.
+Array choose(std::vector<Array>& arrays, const std::string& path, const std::string& wanted, MaskUser user) {
   std::vector<Array*> candidates;
   for (Array& array : arrays) {
-    if (array.name == kStartsName || (reading.lists && array.name == reading.counts)) continue;
-    if (array.name == (!wanted.empty() ? wanted : reading.lists ? "lut" : "mask")) return std::move(array);
+    if (array.name == kStartsName || array.name == kSizesName) continue;
+    if (array.name == (wanted.empty() ? "mask" : wanted)) return std::move(array);
     candidates.push_back(&array);
   }
   if (wanted.empty() && candidates.size() == 1) return std::move(*candidates[0]);
@@ -46,64 +45,104 @@ Array choose(std::vector<Array>& arrays, const std::string& path, const MaskRead
 }
 
 std::vector<std::int32_t> checked_starts(const Array& array, const std::string& path) {
-  const std::vector<std::int64_t> values = to_integers(array, path);
-  bool good = array.shape.size() == 1 && values.size() >= 2 && values[0] == 0 && values.back() <= INT32_MAX;
+  std::vector<std::int64_t> values = to_integers(array, path);
+  bool good = array.shape.size() == 1;
+  if (array.name == kSizesName) {
+    good &= std::ranges::all_of(values, [](std::int64_t size) { return size >= 1 && size <= kMaxBlockTokens; });
+    values.insert(values.begin(), 0);
+    if (good) std::partial_sum(values.begin(), values.end(), values.begin());
+  }
+  good &= values.size() >= 2 && values[0] == 0 && values.back() <= INT32_MAX;
   for (std::size_t i = 1; good && i < values.size(); ++i) {
     good = values[i] > values[i - 1] && values[i] - values[i - 1] <= kMaxBlockTokens;
   }
   if (!good) {
-    throw Error(ErrorCode::kMaskValue, fmt::format("{} are not block borders", place_of(path, array.name)),
-                fmt::format("give ascending tokens from 0 to the number of tokens, at most {} apart", kMaxBlockTokens));
+    throw Error(
+        ErrorCode::kMaskValue, fmt::format("{} are not block borders", place_of(path, array.name)),
+        array.name == kSizesName
+            ? fmt::format("give the tokens of each block, from 1 to {}", kMaxBlockTokens)
+            : fmt::format("give ascending tokens from 0 to the number of tokens, at most {} apart", kMaxBlockTokens));
   }
   return {values.begin(), values.end()};
 }
 
-// The lengths of the lists of a look-up table.
-const Array& counts_of(const std::vector<Array>& arrays, const std::string& path, const MaskReading& reading) {
-  const auto found = std::ranges::find(arrays, reading.counts, &Array::name);
-  if (found != arrays.end()) return *found;
-  throw Error(ErrorCode::kMaskFile,
-              fmt::format("{} has no array \"{}\", the lengths of the lists", place_of(path), reading.counts),
-              std::filesystem::path(path).extension() == ".npy"
-                  ? "save both in one file: np.savez(\"lut.npz\", lut=lut, valid_block_num=valid_block_num)"
-                  : fmt::format("name it with {}; the file has: {}",
-                                reading.user == MaskUser::kFlags ? "--counts" : "mask.counts", names_of(arrays)));
-}
-
-// The smallest whole factor by which `count` blocks cover `blocks`; 0 when there is none.
-std::int64_t expansion(std::int64_t blocks, std::int64_t count) {
-  const std::int64_t factor = (blocks + count - 1) / count;
-  return (blocks + factor - 1) / factor == count ? factor : 0;
-}
+std::int64_t ceiling(std::int64_t all, std::int64_t part) { return (all + part - 1) / part; }
 
 }  // namespace
 
-MaskFile::MaskFile(std::string path, const MaskReading& reading) : path_(std::move(path)), user_(reading.user) {
-  const std::int64_t max_bytes = reading.max_bytes;
-  std::vector<Array> arrays = read_arrays(path_, {.max_bytes = max_bytes});
+MaskFile::MaskFile(std::string path, MaskReading reading) : path_(std::move(path)), reading_(std::move(reading)) {
+  std::vector<Array> arrays = read_arrays(path_, {.max_bytes = reading_.max_bytes});
   const bool alone = std::filesystem::path(path_).extension() == ".npy";
-  if (alone) read_starts_beside(max_bytes);
-  for (const Array& candidate : arrays) {
-    if (candidate.name == kStartsName && !alone) block_starts_ = checked_starts(candidate, path_);
-  }
-  if (reading.lists) {
-    const Array counts = counts_of(arrays, path_, reading);
-    array_ = bits_of_lists(choose(arrays, path_, reading), counts, reading.delta, path_, max_bytes);
-  } else {
-    array_ = alone ? std::move(arrays[0]) : choose(arrays, path_, reading);
-  }
+  if (alone)
+    read_starts_beside();
+  else
+    read_starts_inside(arrays);
+  const bool has_mask = reading_.array.empty() && std::ranges::find(arrays, "mask", &Array::name) != arrays.end();
+  const bool lists = reading_.lists.value_or(!has_mask && holds_known_lists(arrays, reading_.array));
+  array_ = lists   ? bits_of(arrays)
+           : alone ? std::move(arrays[0])
+                   : choose(arrays, path_, reading_.array, reading_.user);
+  if (words_.empty()) words_ = fmt::format("0 and 1 of {}", array_.name);
   require_bits(array_, path_);
-  extent_ = mask_extents(array_, path_);
+  axes_ = mask_axes(array_, path_, reading_.axes, lists);
+  const std::int64_t batch = axes_.of(MaskAxis::kBatch);
+  if (reading_.batch >= batch || (batch > 1 && reading_.batch < 0))
+    throw Error(ErrorCode::kMaskShape, fmt::format("{} has a batch of {}", place_of(path_, array_.name), batch),
+                fmt::format("choose one, from 0, with {}; where that dimension is of layers, say so with {}",
+                            named("--batch", "mask.batch"), named("--axes layers,heads,q,k", "mask.axes")));
 }
 
-void MaskFile::read_starts_beside(std::int64_t max_bytes) {
+std::string MaskFile::named(std::string_view flag, std::string_view key) const {
+  return std::string(reading_.user == MaskUser::kFlags ? flag : key);
+}
+
+Array MaskFile::bits_of(const std::vector<Array>& arrays) {
+  FoundLists found = find_lists(arrays, {reading_.array, reading_.counts, reading_.starts}, path_,
+                                named("name the arrays with --array, --counts and --starts",
+                                      "name the arrays as mask.array, mask.counts and mask.starts"));
+  if (reading_.delta) found.mask.delta = reading_.delta;
+  words_ = std::move(found.words);
+  return bits_of_lists(found.mask, key_blocks_of(found.mask), path_, size_hint(), reading_.max_bytes);
+}
+
+// How many key blocks there are: by the tokens and the kernel's key block. Kernels that list key blocks take tables of
+// any width; a table of distances has a slot for each.
+std::int64_t MaskFile::key_blocks_of(const ListedMask& lists) const {
+  const std::int64_t tokens = block_starts_.empty() ? reading_.tokens : block_starts_.back();
+  const bool table = lists.slots > 0 && lists.delta.value_or(true);
+  if (tokens == 0) {
+    if (table) return lists.slots;
+    const bool known = reading_.q_block > 0 && reading_.key_block > 0;
+    return known ? ceiling(lists.rows.back() * reading_.q_block, reading_.key_block) : lists.rows.back();
+  }
+  const std::int64_t blocks = reading_.key_block > 0  ? ceiling(tokens, reading_.key_block)
+                              : block_starts_.empty() ? ceiling(tokens, reading_.block)
+                                                      : std::ssize(block_starts_) - 1;
+  if (table && lists.slots != blocks)
+    throw Error(ErrorCode::kMaskShape,
+                fmt::format("{} has {} slots, and {} tokens have {} key blocks",
+                            place_of(path_, lists.parts.front().entries->name), lists.slots, tokens, blocks),
+                fmt::format("a table of distances has a slot for each key block: give the {} of the kernel; a table of "
+                            "key blocks may have fewer: {}",
+                            named("--key-block", "mask.key_block"), named("--delta no", "mask.delta = \"no\"")));
+  return blocks;
+}
+
+void MaskFile::read_starts_inside(std::span<const Array> arrays) {
+  for (const std::string_view name : {kSizesName, kStartsName}) {
+    const auto found = std::ranges::find(arrays, name, &Array::name);
+    if (found != arrays.end()) block_starts_ = checked_starts(*found, path_);
+  }
+}
+
+void MaskFile::read_starts_beside() {
   const std::filesystem::path file(path_), folder = file.parent_path();
   std::vector<std::string> beside = {starts_path_of(path_)};
   if (file.filename() == "mask.npy") beside.push_back((folder / fmt::format("{}.npy", kStartsName)).string());
   for (const std::string& path : beside) {
     std::error_code unknown;
     if (!std::filesystem::exists(path, unknown)) continue;
-    block_starts_ = checked_starts(read_arrays(path, {.max_bytes = max_bytes})[0], path);
+    block_starts_ = checked_starts(read_arrays(path, {.max_bytes = reading_.max_bytes})[0], path);
     starts_file_ = path;
     return;
   }
@@ -118,8 +157,8 @@ std::string MaskFile::starts_note() const {
 std::string MaskFile::size_hint() const {
   const std::string beside =
       starts_file_.empty() ? "" : fmt::format("; remove {} if it is not of this mask", place_of(starts_file_));
-  return (user_ == MaskUser::kFlags ? "give the --tokens and --block of the mask"
-                                    : "set model.grid, model.text_tokens and mask.block to those of the file") +
+  return named("give the --tokens and --block of the mask",
+               "set model.grid, model.text_tokens and mask.block to those of the file") +
          beside;
 }
 
@@ -131,36 +170,63 @@ void MaskFile::require_tokens(std::int64_t tokens) const {
               size_hint());
 }
 
-BlockMask MaskFile::mask(int denoise_step, int layer) const {
+BlockMask MaskFile::mask(int denoise_step, int layer, int heads) const {
   if (block_starts_.empty()) {
     throw Error(ErrorCode::kMaskShape, fmt::format("{} has no block borders", place_of(path_)),
                 "add an array block_starts, or give the number of tokens and the block size");
   }
-  return mask(denoise_step, layer, block_starts_);
+  return mask(denoise_step, layer, block_starts_, heads);
 }
 
-// Which of the file's [heads, q, k] is the one of this step and layer.
+// Where the [heads, q, k] of this step and layer begin in the array.
 std::int64_t MaskFile::entry(int denoise_step, int layer) const {
-  const int wanted[2] = {denoise_step, layer};
-  std::int64_t index = 0;
-  for (std::size_t d = 0; d < 2; ++d) {
-    const bool shared = extent_[d] == 1;
-    if (!shared && (wanted[d] < 0 || wanted[d] >= extent_[d])) {
-      const bool flags = user_ == MaskUser::kFlags;
+  struct Wanted {
+    MaskAxis axis;
+    int number;
+    std::string_view name, hint;
+  };
+  std::int64_t begin = std::max(reading_.batch, 0) * axes_.step(MaskAxis::kBatch);
+  for (const Wanted& w : {Wanted{MaskAxis::kStep, denoise_step, "denoise steps",
+                                 reading_.user == MaskUser::kFlags ? "give a lower --step" : "lower run.denoise_steps"},
+                          Wanted{MaskAxis::kLayer, layer, "layers",
+                                 reading_.user == MaskUser::kFlags ? "give a lower --layer" : "lower run.layers"}}) {
+    const std::int64_t extent = axes_.of(w.axis);
+    if (extent == 1) continue;
+    if (w.number < 0 || w.number >= extent)
       throw Error(ErrorCode::kMaskShape,
-                  fmt::format("{} has {} {}, number {} (from 0) is wanted", place_of(path_, array_.name), extent_[d],
-                              d == 0 ? "denoise steps" : "layers", wanted[d]),
-                  d == 0  ? flags ? "give a lower --step" : "lower run.denoise_steps"
-                  : flags ? "give a lower --layer"
-                          : "lower run.layers");
-    }
-    index = index * extent_[d] + (shared ? 0 : wanted[d]);
+                  fmt::format("{} has {} {}, number {} (from 0) is wanted", place_of(path_, array_.name), extent,
+                              w.name, w.number),
+                  std::string(w.hint));
+    begin += w.number * axes_.step(w.axis);
   }
-  return index;
+  return begin;
 }
 
-BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts) const {
-  const std::int64_t index = entry(denoise_step, layer);
+// How many blocks of the cuts one of the array's holds, along an axis that has `count`; 0: these do not fit. `tokens`
+// of the kernel's block, 0: not known.
+std::int64_t MaskFile::factor(std::int64_t count, int tokens, const std::vector<std::int32_t>& starts,
+                              std::string_view flag) const {
+  const std::int64_t blocks = std::ssize(starts) - 1, fine = starts[1], least = ceiling(blocks, count);
+  const auto fits = [&](std::int64_t factor) { return ceiling(blocks, factor) == count; };
+  if (tokens > 0) return tokens % fine == 0 && fits(tokens / fine) ? tokens / fine : 0;
+  if (!fits(least)) return 0;
+  if (count > 1 && fits(least + 1))
+    throw Error(ErrorCode::kMaskShape,
+                fmt::format("{} has {} blocks where the sequence has {}, so each may hold {} or {} of them",
+                            place_of(path_, array_.name), count, blocks, least, least + 1),
+                fmt::format("give the tokens of the kernel's block: {}", flag));
+  return least;
+}
+
+std::int64_t MaskFile::whole_blocks() const {
+  const auto blocks = [&](MaskAxis axis, int tokens) {
+    return axes_.of(axis) * (reading_.block > 0 ? std::max(tokens / reading_.block, 1) : 1);
+  };
+  return std::max(blocks(MaskAxis::kQ, reading_.q_block), blocks(MaskAxis::kK, reading_.key_block));
+}
+
+BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts, int heads) const {
+  const std::int64_t begin = entry(denoise_step, layer);
   if (!block_starts_.empty() && block_starts != block_starts_) {
     throw Error(ErrorCode::kMaskShape,
                 fmt::format("the blocks of {} end at {} tokens in {} blocks{}, {} tokens in {} blocks are wanted",
@@ -168,23 +234,25 @@ BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int
                             block_starts.back(), block_starts.size() - 1),
                 size_hint());
   }
-  BlockMask result(heads(), block_starts);
-  const std::int64_t q_factor = expansion(result.blocks(), extent_[3]),
-                     k_factor = expansion(result.blocks(), extent_[4]);
+  BlockMask result(this->heads() == 1 && heads > 0 ? heads : this->heads(), block_starts);
+  const std::int64_t q_blocks = axes_.of(MaskAxis::kQ), k_blocks = axes_.of(MaskAxis::kK);
+  const std::int64_t q_factor = factor(q_blocks, reading_.q_block, block_starts, named("--q-block", "mask.q_block")),
+                     k_factor =
+                         factor(k_blocks, reading_.key_block, block_starts, named("--key-block", "mask.key_block"));
   if (q_factor == 0 || k_factor == 0) {
     throw Error(
         ErrorCode::kMaskShape,
         fmt::format(
-            "{} has {} x {} blocks{}, {} has {}", place_of(path_, array_.name), extent_[3], extent_[4],
+            "{} has {} x {} blocks{}, {} has {}", place_of(path_, array_.name), q_blocks, k_blocks,
             starts_file_.empty() ? "" : fmt::format(", and {} cuts {}", place_of(starts_file_), result.blocks()),
-            user_ == MaskUser::kFlags ? "the sequence" : "the workload", result.blocks()),
+            named("the sequence", "the workload"), result.blocks()),
         size_hint());
   }
   const int width = element_bytes(array_.type);
-  const std::int64_t first = index * extent_[2] * extent_[3] * extent_[4];
   for (std::int32_t head = 0; head < result.heads(); ++head) {
+    const std::int64_t first = begin + (this->heads() == 1 ? 0 : head * axes_.step(MaskAxis::kHead));
     for (std::int32_t q = 0; q < result.blocks(); ++q) {
-      const std::int64_t row = first + (head * extent_[3] + q / q_factor) * extent_[4];
+      const std::int64_t row = first + q / q_factor * axes_.step(MaskAxis::kQ);
       const std::span<std::uint64_t> bits = result.mutable_row(head, q);
       for (std::int32_t k = 0; k < result.blocks(); ++k) {
         const auto bit = std::to_integer<std::uint64_t>(array_.bytes[(row + k / k_factor) * width]);

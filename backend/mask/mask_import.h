@@ -1,77 +1,94 @@
-// Block masks from files: an array of 0 and 1 of shape [heads, q blocks, k blocks], [layers, heads, q, k] or
-// [denoise steps, layers, heads, q, k], in any format of mask_importers.def.
+// Block masks from files, in any format of mask_importers.def: an array of 0 and 1 (mask_axes.h), or lists of key
+// blocks as kernels take them (list_layouts.h).
 //
-// The cuts come from an array `block_starts` in the same file, or from a file beside a .npy file, or from the caller.
-// The file beside NAME.npy is NAME.block_starts.npy; beside mask.npy it may also be block_starts.npy, which is what
-// --dump writes. A folder may so hold masks of different cuts.
-//
-// Look-up tables of kernels (key_lists.h) are read as well, when the reader says that the array is one.
+// The cuts come from an array `block_starts` in the same file or one of sizes, `variable_block_sizes`, as video sparse
+// attention has it, or from a file beside a .npy file, or from the caller. The file beside NAME.npy is
+// NAME.block_starts.npy; beside mask.npy it may also be block_starts.npy, which is what --dump writes. A folder may so
+// hold masks of different cuts.
 //
 // Kernels often use query blocks twice as long as key blocks (SpargeAttention: 128 x 64). The coarser axis is expanded
 // by a whole factor f: block i of the cuts is block i / f of the array.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/mask/array_file.h"
 #include "backend/mask/block_mask.h"
+#include "backend/mask/key_lists.h"
+#include "backend/mask/mask_axes.h"
 
 namespace spscope {
 
 // The source of the settings, which error hints name: keys of a config, or flags of `spscope mask`.
 enum class MaskUser { kConfig, kFlags };
 
-// How an array becomes a mask.
+// How a file becomes a mask.
 struct MaskReading {
-  std::string array = {};          // name; "": "mask" (of lists "lut"), or the only one that can be meant
-  bool lists = false;              // a look-up table, and not 0 and 1
-  std::string counts = {};         // of a look-up table: the array of the lengths of its lists
-  std::optional<bool> delta = {};  // of a look-up table: key_lists.h
+  std::string array = {};  // name; "": "mask", or of lists the layout's, or the only one that can be meant
+  // Whether it is lists and not 0 and 1; nullopt: lists where the arrays have the names of a known layout and none is
+  // called "mask".
+  std::optional<bool> lists = {};
+  std::string counts = {},
+              starts = {};         // of lists: the arrays of their lengths and of where they begin; "": the layout's
+  std::optional<bool> delta = {};  // of lists: ListedMask::delta; nullopt: the layout's
+  std::string axes = {};           // mask_axes.h
+  int batch = -1;                  // which entry of the batch; -1: the only one
+  std::int64_t tokens = 0;         // of the sequence; 0: not known, or by the cuts of the file
+  int block = 0;                   // tokens of the blocks of the mask
+  int q_block = 0, key_block = 0;  // of the kernel's blocks, multiples of `block`; 0: by the number of blocks
   MaskUser user = MaskUser::kConfig;
   std::int64_t max_bytes = kDefaultMaxMemoryBytes;
 };
 
 class MaskFile {
  public:
-  // Throws the errors of array_file.h and key_lists.h, and kMaskValue when a value is neither 0 nor 1 or the cuts are
-  // not cuts.
-  MaskFile(std::string path, const MaskReading& reading);
-  // An array of 0 and 1.
-  explicit MaskFile(std::string path, const std::string& array = {}, MaskUser user = MaskUser::kConfig,
-                    std::int64_t max_bytes = kDefaultMaxMemoryBytes)
-      : MaskFile(std::move(path), MaskReading{.array = array, .user = user, .max_bytes = max_bytes}) {}
+  // Throws the errors of array_file.h, list_layouts.h, key_lists.h and mask_axes.h, and kMaskValue when a value is
+  // neither 0 nor 1 or the cuts are not cuts.
+  explicit MaskFile(std::string path, MaskReading reading = {});
 
-  // 1 when the array lacks the dimension; one entry then serves every denoise step or layer.
-  int denoise_steps() const { return static_cast<int>(extent_[0]); }
-  int layers() const { return static_cast<int>(extent_[1]); }
-  int heads() const { return static_cast<int>(extent_[2]); }
-  int q_blocks() const { return static_cast<int>(extent_[3]); }
-  int k_blocks() const { return static_cast<int>(extent_[4]); }
+  // 1 when the array lacks the dimension; one entry then serves every denoise step, layer or head.
+  int denoise_steps() const { return static_cast<int>(axes_.of(MaskAxis::kStep)); }
+  int layers() const { return static_cast<int>(axes_.of(MaskAxis::kLayer)); }
+  int heads() const { return static_cast<int>(axes_.of(MaskAxis::kHead)); }
+  // Blocks of the mask that the array's blocks are, where none is cut short.
+  std::int64_t whole_blocks() const;
+  // What was read: "FlexAttention's lists kv_indices and full_kv_indices; batch 1, heads 4, q 4, k 4".
+  std::string words() const { return words_ + "; " + axes_.text; }
   // Empty when the file has none.
   const std::vector<std::int32_t>& block_starts() const { return block_starts_; }
 
   // The mask of one denoise step and layer with the cuts of the file. Throws Error kMaskShape when the file has none.
-  BlockMask mask(int denoise_step, int layer) const;
+  BlockMask mask(int denoise_step, int layer, int heads = 0) const;
   // The same with these cuts, which must equal those of the file if it has some. Throws Error kMaskShape when an index
-  // is not in the file or the blocks do not fit the cuts. REQUIRES: block_starts valid for BlockMask.
-  BlockMask mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts) const;
+  // is not in the file, when the blocks do not fit the cuts, or when they fit them in several ways and the reading does
+  // not say which. `heads`: of the result where the file has one head; 0: as the file. REQUIRES: block_starts valid for
+  // BlockMask.
+  BlockMask mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts, int heads = 0) const;
   // Throws Error kMaskShape, naming the file of the cuts, when they are for a sequence of another length.
   void require_tokens(std::int64_t tokens) const;
 
  private:
-  void read_starts_beside(std::int64_t max_bytes);
+  void read_starts_beside();
+  void read_starts_inside(std::span<const Array> arrays);
+  Array bits_of(const std::vector<Array>& arrays);
+  std::int64_t key_blocks_of(const ListedMask& lists) const;
+  std::int64_t factor(std::int64_t count, int tokens, const std::vector<std::int32_t>& starts,
+                      std::string_view flag) const;
+  std::string named(std::string_view flag, std::string_view key) const;
   std::string starts_note() const;
   std::string size_hint() const;
   std::int64_t entry(int denoise_step, int layer) const;
 
   std::string path_;
-  MaskUser user_;
+  MaskReading reading_;
   Array array_;
-  std::array<std::int64_t, 5> extent_;  // denoise steps, layers, heads, q blocks, k blocks
+  MaskAxes axes_;
+  std::string words_;
   std::vector<std::int32_t> block_starts_;
   std::string starts_file_;  // that the cuts are from; "": they are in the file itself, or there are none
 };

@@ -29,7 +29,7 @@ expect_refused 'SPS-040' 'valid_block_num' '--counts' 'lengths' -- mask info sma
 expect_refused 'SPS-040' 'np.savez' -- mask info small.npy --as lut "${blocks[@]}"
 
 # Who takes a table for a mask is told, and not how to make a wrong mask of it.
-expect_refused 'SPS-045' '--as lut' 'mask.as' -- mask info small-delta.npz --array lut "${blocks[@]}"
+expect_refused 'SPS-045' '--as lut' 'mask.as' -- mask info small-delta.npz --as bits --array lut "${blocks[@]}"
 expect_not_err '(mask > 0)'
 expect_refused 'mask.as' 'mask.file' -- plan --set mask.as=lut
 

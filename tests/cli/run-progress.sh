@@ -40,7 +40,7 @@ expect_exit 0 run "${small[@]}" -s ring -s usp:ulysses=7,ring=1 --set cluster.ra
 check_lines 2 'input plan run merge done'
 
 # Repeats, and phases that are shorter than a second, are not each told.
-expect_exit 0 run "${small[@]}" -s ring --set run.repeats=3000 --set run.verify=off --progress=json
+expect_exit 0 run "${small[@]}" -s ring --set run.repeats=600 --set run.verify=off --progress=json
 [ "$(wc -l <"$err")" -lt 300 ] || fail "a line for each repeat"
 begin=$SECONDS
 expect_exit 0 run "${small[@]}" -s ring --set run.mode=simulate --set run.denoise_steps=1000 --progress=json
@@ -73,7 +73,7 @@ on_terminal() {
   python3 -B "$scripts/on_terminal.py" "$1" "$SPSCOPE" "${@:2}" >shown || fail "no terminal"
   tr '\r' '\n' <shown | sed 's/\x1b\[K//' >lines
 }
-on_terminal 60 run -s usp:ulysses=3,ring=1 -s ring "${small[@]}" --set cluster.ranks=3 --set run.layers=3 --set run.repeats=400
+on_terminal 60 run -s usp:ulysses=3,ring=1 -s ring "${small[@]}" --set cluster.ranks=3 --set run.layers=3 --set run.repeats=150
 grep -qE '^[0-9]+ s(, about [0-9]+ s left)?: running usp u3 \(1 of 2\), layer [123] of 3' lines || fail "$(head -n 30 lines)"
 ! grep -E '^[0-9]+ s.{57}' lines || fail "a line is longer than the terminal"
 # What follows the last time that the line is drawn: taken away, and only then the result.

@@ -245,7 +245,8 @@ TEST(Calibrate, EveryNumberSaysWhereItIsFrom) {
   EXPECT_THAT(
       preset.sources.at("cost.gemm_ns_per_flop"),
       ::testing::StartsWith(kernels::gemm_unavailable().empty() ? "measured: " : "modelled: half of the FMA peak"));
-  EXPECT_THAT(preset.sources.at("network.link_gbps"), ::testing::StartsWith("measured: fp32 exchanges"));
+  EXPECT_THAT(preset.sources.at("network.link_gbps"),
+              ::testing::AnyOf(::testing::StartsWith("measured: fp32 exchanges"), "not measured: lost in noise"));
 }
 
 TEST(Calibrate, AnInterruptStopsIt) {

@@ -65,6 +65,42 @@ TEST(MaskFile, SelectsDenoiseStepAndLayer) {
   EXPECT_THAT(error_of([&] { return file.mask(0, -1, {0, 2, 4, 6, 8, 9}); }).what(), HasSubstr("has 3 layers"));
 }
 
+// A batch, layers behind heads, and one head for all: what the axes are is said, or refused where it is not known.
+TEST(MaskFile, AxesAreThoseThatAreSaid) {
+  const TemporaryFolder folder;
+  const std::string bits = random_bits(4, 2 * 3 * 2 * 2);
+  const std::string path = folder.write("m.npy", npy_of("|u1", "(2, 3, 2, 2)", bits));
+  const auto bit = [&](int a, int b, int q, int k) { return bits[((a * 3 + b) * 2 + q) * 2 + k] == 1; };
+  const MaskFile batch(path, {.axes = "batch,heads,q,k", .batch = 1}), turned(path, {.axes = "heads,layers,q,k"});
+  EXPECT_THAT(batch.words(), HasSubstr("batch 2, heads 3, q 2, k 2"));
+  for (int q = 0; q < 2; ++q)
+    for (int k = 0; k < 2; ++k) {
+      EXPECT_EQ(batch.mask(0, 0, {0, 1, 2}).active(2, q, k), bit(1, 2, q, k));
+      EXPECT_EQ(turned.mask(0, 2, {0, 1, 2}).active(1, q, k), bit(1, 2, q, k));
+    }
+  EXPECT_THAT(error_of([&] { return MaskFile(path, {.axes = "batch,heads,q,k"}); }).what(), HasSubstr("a batch of 2"));
+  for (const char* wrong : {"heads,q,k", "q,k,heads,batch", "heads,heads,q,k", "rows,heads,q,k", "batch,heads,k,q"})
+    EXPECT_EQ(error_of([&] { return MaskFile(path, {.axes = wrong}); }).code(), ErrorCode::kMaskShape) << wrong;
+  const MaskFile one(folder.write("one.npy", npy_of("|u1", "(2, 2)", std::string("\0\1\1\0", 4))));
+  EXPECT_EQ(one.mask(0, 0, {0, 1, 2}).heads(), 1);
+  const BlockMask all = one.mask(0, 0, {0, 1, 2}, 5);
+  EXPECT_TRUE(all.heads() == 5 && all.active(4, 0, 1) && !all.active(4, 1, 1));
+}
+
+// 3 query blocks of 22 may hold 8, 9 or 10 of them.
+TEST(MaskFile, AFactorThatIsNotUniqueMustBeGiven) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("m.npy", npy_of("|u1", "(1, 3, 22)", random_bits(5, 66)));
+  const std::vector<std::int32_t> cuts = BlockMask::uniform_starts(22 * 4, 4);
+  EXPECT_THAT(error_of([&] { return MaskFile(path).mask(0, 0, cuts); }).hint(), HasSubstr("mask.q_block"));
+  for (const int factor : {8, 9, 10}) {
+    const BlockMask mask = MaskFile(path, {.block = 4, .q_block = 4 * factor}).mask(0, 0, cuts);
+    for (int k = 0; k < 22; ++k) EXPECT_EQ(mask.active(0, factor - 1, k), mask.active(0, 0, k));
+  }
+  EXPECT_EQ(error_of([&] { return MaskFile(path, {.block = 4, .q_block = 44}).mask(0, 0, cuts); }).code(),
+            ErrorCode::kMaskShape);
+}
+
 TEST(MaskFile, ThreeDimensionsServeEveryStepAndLayer) {
   const TemporaryFolder folder;
   const MaskFile file(folder.write("m.npy", npy_of("<i8", "(1, 1, 1)", std::string("\x01\0\0\0\0\0\0\0", 8))));
@@ -150,7 +186,7 @@ TEST(MaskFile, CutsOfAnotherSequenceAreRefusedByTheNameOfTheirFile) {
     EXPECT_THAT(error.what(), HasSubstr("m.block_starts.npy"));
     EXPECT_THAT(error.hint(), HasSubstr("model.grid"));
   }
-  const MaskFile by_flags(path, {}, MaskUser::kFlags);
+  const MaskFile by_flags(path, {.user = MaskUser::kFlags});
   EXPECT_THAT(error_of([&] { return by_flags.require_tokens(8), 0; }).hint(), HasSubstr("--tokens and --block"));
 }
 
@@ -166,7 +202,6 @@ TEST(MaskFile, AdviceFitsWhatTheArrayHolds) {
   EXPECT_THAT(hint("<f4", "(1, 1, 2)", floats({0, 1})), HasSubstr("(mask > 0)"));
   EXPECT_THAT(hint("<f4", "(1, 1, 2)", floats({0, 0})), HasSubstr("(mask > 0)"));
   EXPECT_THAT(hint("|u1", "(1, 1, 2)", std::string("\0\xff", 2)), HasSubstr("(mask > 0)"));
-  EXPECT_THAT(hint("|u1", "(1, 2)", std::string("\0\x01", 2)), HasSubstr("np.repeat(mask[None], heads, 0)"));
 }
 
 TEST(MaskFile, ArrayIsChosenByNameOrBecauseItIsTheOnlyOne) {
@@ -174,12 +209,12 @@ TEST(MaskFile, ArrayIsChosenByNameOrBecauseItIsTheOnlyOne) {
   const std::string two = R"({"a": {"dtype": "U8", "shape": [1, 1, 1], "data_offsets": [0, 1]},)"
                           R"( "b": {"dtype": "U8", "shape": [1, 1, 1], "data_offsets": [1, 2]}})";
   const std::string path = folder.write("two.safetensors", safetensors(two, std::string("\x01\0", 2)));
-  EXPECT_TRUE(MaskFile(path, "a").mask(0, 0, {0, 3}).active(0, 0, 0));
-  EXPECT_FALSE(MaskFile(path, "b").mask(0, 0, {0, 3}).active(0, 0, 0));
+  EXPECT_TRUE(MaskFile(path, {.array = "a"}).mask(0, 0, {0, 3}).active(0, 0, 0));
+  EXPECT_FALSE(MaskFile(path, {.array = "b"}).mask(0, 0, {0, 3}).active(0, 0, 0));
   const Error error = error_of([&] { return MaskFile(path); });
   EXPECT_THAT(error.what(), HasSubstr("has 2 arrays besides block_starts"));
   EXPECT_THAT(error.hint(), HasSubstr("mask.array: a, b"));
-  EXPECT_THAT(error_of([&] { return MaskFile(path, "c"); }).what(), HasSubstr("has no array \"c\""));
+  EXPECT_THAT(error_of([&] { return MaskFile(path, {.array = "c"}); }).what(), HasSubstr("has no array \"c\""));
   EXPECT_EQ(MaskFile(folder.write("one.safetensors", tensor("m", "BOOL", "[1, 1, 1]", "\x01"))).heads(), 1);
 }
 
@@ -194,8 +229,8 @@ TEST(MaskFile, OtherValuesTypesAndShapesAreRefused) {
   EXPECT_EQ(error(npy_of("<i2", "(1, 1, 1)", "\x01\x01")).code(), ErrorCode::kMaskValue);
   EXPECT_EQ(error(npy_of("|i1", "(1, 1, 1)", "\xff")).code(), ErrorCode::kMaskValue);
   EXPECT_EQ(error(npy_of("<f4", "(1, 1, 1)", "abcd")).code(), ErrorCode::kMaskDtype);
-  EXPECT_EQ(error(npy_of("|u1", "(1, 1)", "\x01")).code(), ErrorCode::kMaskShape);
-  EXPECT_EQ(error(npy_of("|u1", "(1, 1, 1, 1, 1, 1)", "\x01")).code(), ErrorCode::kMaskShape);
+  EXPECT_EQ(error(npy_of("|u1", "(1,)", "\x01")).code(), ErrorCode::kMaskShape);
+  EXPECT_EQ(error(npy_of("|u1", "(1, 1, 1, 1, 1, 1, 1)", "\x01")).code(), ErrorCode::kMaskShape);
   EXPECT_EQ(error(npy_of("|u1", "(1, 0, 4)", "")).code(), ErrorCode::kMaskShape);
 }
 
