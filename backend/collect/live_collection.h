@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "backend/collect/collection.h"
-#include "backend/store/live_events.h"
 #include "backend/store/live_shard.h"
 
 namespace spscope {
@@ -22,10 +21,6 @@ class LiveCollection {
   const CollectingNote& note() const { return note_; }
   // Looks for new shards and for what was committed since the last time.
   void poll();
-  // The same for the events themselves, which poll() only counts: what is new is decoded and put on the run clock.
-  // Returns how many are new.
-  std::int64_t poll_events() { return events_.poll(note_.shards()); }
-  const LiveEvents& events() const { return events_; }
   int num_shards() const { return static_cast<int>(shards_.size()); }
   std::int64_t committed_events() const { return committed_events_; }
 
@@ -40,7 +35,6 @@ class LiveCollection {
   CollectingNote note_;
   std::map<std::string, LiveShard> shards_;  // by path
   std::int64_t committed_events_ = 0;
-  LiveEvents events_;
   std::map<std::pair<RunId, OpId>, std::string> names_;  // that were asked for
 };
 

@@ -222,7 +222,11 @@ std::string MaskSource::file_title() const {
   const int layers = file_->layers(), steps = file_->denoise_steps();
   if (stand_for_all()) return title + fmt::format(", whose {} layers stand for all {}", layers, job_.model.layers);
   const int run_layers = static_cast<int>(std::ssize(job_.layers)), run_steps = job_.config.run.denoise_steps;
-  if (layers > std::max(run_layers, 1) || steps > run_steps)
+  if (layers == 1 && steps == 1) return title;
+  if (layers <= run_layers && steps <= run_steps)
+    title +=
+        fmt::format(", {} layer{} and {} step{} of it", layers, layers == 1 ? "" : "s", steps, steps == 1 ? "" : "s");
+  else
     title +=
         fmt::format(", {} of whose {} layers and {} of whose {} steps run (all: run.layers={}, run.denoise_steps={})",
                     std::min(run_layers, layers), layers, std::min(run_steps, steps), steps, layers, steps);

@@ -89,16 +89,6 @@ BlockMask BlockMask::cut_at(std::int32_t token) const {
   return result;
 }
 
-BlockMask BlockMask::keep_heads(int begin, int end) const {
-  SPSCOPE_CHECK(0 <= begin && begin < end && end <= heads_);
-  BlockMask kept = *this;
-  kept.heads_ = end - begin;
-  const std::ptrdiff_t head_words = static_cast<std::ptrdiff_t>(coarse_blocks_) * words_;
-  kept.bits_ = std::make_shared<std::vector<std::uint64_t>>(bits_->begin() + begin * head_words,
-                                                            bits_->begin() + end * head_words);
-  return kept;
-}
-
 std::uint64_t BlockMask::hash() const {
   std::uint64_t state = 0x243f6a8885a308d3u;
   auto add = [&state](std::uint64_t x) {

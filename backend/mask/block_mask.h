@@ -94,8 +94,6 @@ class BlockMask {
   // The same pairs of tokens, with the block that holds tokens on both sides of `token` cut there.
   // REQUIRES: not refined, 0 <= token <= tokens().
   BlockMask cut_at(std::int32_t token) const;
-  // Keeps heads [begin, end).
-  BlockMask keep_heads(int begin, int end) const;
 
   // The overlap of a set of tokens with the blocks. REQUIRES: sorted disjoint spans inside [0, tokens()).
   BlockCoverage cover(std::span<const Span> tokens) const;

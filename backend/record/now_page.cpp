@@ -149,11 +149,6 @@ NowPageOwner this_process(int first_rank, int ranks, int lanes, const Collection
   return {::getpid(), process_start_ticks(::getpid()), hash_of_boot_id(), first_rank, ranks, lanes, collection};
 }
 
-bool owner_alive(const NowPageOwner& owner) {
-  return owner.boot_hash == hash_of_boot_id() && owner.start_ticks != 0 &&
-         process_start_ticks(owner.pid) == owner.start_ticks;
-}
-
 // Every store is a release, so a reader that sees a new word by an acquire also sees the odd generation before it; the
 // even one after all words is seen only with them. (A fence would do the same and is unknown to ThreadSanitizer.)
 void NowLine::write(const LaneNow& now, std::uint64_t odd, std::uint64_t next) noexcept {

@@ -154,7 +154,4 @@ struct NowPage {
 // and its header disagree. Only reads, never maps, so that a file that shrinks does no harm.
 NowPage read_now_page(const std::string& path);
 
-// Whether the process that made the page still runs here. A process of another boot or another host does not.
-bool owner_alive(const NowPageOwner& owner);
-
 }  // namespace spscope

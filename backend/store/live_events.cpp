@@ -380,11 +380,4 @@ LodPyramid LiveEvents::pyramid(const LiveTrack& track) const {
   return LodPyramid(events, recorded_until_ns());
 }
 
-LodPyramid LiveEvents::rank_pyramid(int rank) const {
-  std::vector<LodEvent> events;
-  for (const LiveTrack* track : tracks())
-    if (track->track.kind == TrackKind::kRankLane && track->track.rank == rank) append(events, *track);
-  return LodPyramid(events, recorded_until_ns());
-}
-
 }  // namespace spscope

@@ -60,9 +60,8 @@ class LiveEvents {
   // The last moment that any event knows of: where unfinished ones are taken to end. 0 at first.
   std::int64_t recorded_until_ns() const;
 
-  // Of the held events of a track, and of those of all lanes of a rank together.
+  // Of the held events of a track.
   LodPyramid pyramid(const LiveTrack& track) const;
-  LodPyramid rank_pyramid(int rank) const;
 
  private:
   struct State;

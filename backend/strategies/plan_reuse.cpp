@@ -21,7 +21,6 @@ PlanReuse::PlanReuse(const Strategy& strategy, Parameters parameters)
 
 std::span<const Decision> PlanReuse::begin_step(std::span<const Request> layers) {
   SPSCOPE_CHECK(decisions_.empty() || decisions_.size() == layers.size());
-  imbalance_before_ = 1;
   decided_ = false;
   if (keeps(layers)) return decisions_;
   decisions_.clear();
@@ -38,8 +37,7 @@ bool PlanReuse::keeps(std::span<const Request> layers) {
   double sum = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer)
     sum += decision_imbalance(layers[layer], decisions_[layer]);
-  imbalance_before_ = sum / static_cast<double>(layers.size());
-  return imbalance_before_ <= decisions_.front().keep_below;
+  return sum / static_cast<double>(layers.size()) <= decisions_.front().keep_below;
 }
 
 }  // namespace spscope

@@ -22,10 +22,8 @@ class PlanReuse {
   // known is not a plan in the sense of num_plans().
   std::span<const Decision> begin_step(std::span<const Request> layers);
 
-  // Of the last step: whether the layers decided anew from known masks, and the mean over layers of the imbalance of
-  // the known masks under the decisions before that (1 while there was nothing to compare).
+  // Of the last step: whether the layers decided anew from known masks.
   bool decided() const { return decided_; }
-  double imbalance_before() const { return imbalance_before_; }
   // Steps at which the layers decided from known masks; all but the first are re-plans.
   int num_plans() const { return num_plans_; }
   int num_replans() const { return num_plans_ > 0 ? num_plans_ - 1 : 0; }
@@ -37,7 +35,6 @@ class PlanReuse {
   Parameters parameters_;
   std::vector<Decision> decisions_;
   bool decided_ = false;
-  double imbalance_before_ = 1;
   int num_plans_ = 0;
 };
 

@@ -44,10 +44,8 @@ def main(folder):
     rows = [[[0, 1, 5], [2, 3, 4, 5], []], [[1], [0, 4, 5], [3, 4, 5]]]
     of_rows(folder / "small-delta.npz", rows, 6, delta=True)
     of_rows(folder / "small-keys.npz", rows, 6)
-    of_rows(folder / "small-unsorted.npz", [[keys[::-1] for keys in head] for head in rows], 6)
     of_rows(folder / "small-named.npz", rows, 6, delta=True, counts_name="lengths")
     of_rows(folder / "both.npz", [[[1, 2], [0, 2], [1]]], 6)
-    of_rows(folder / "neither.npz", [[[3, 3], [0, 2], [1]]], 6)
     bits = bytes(int(key in keys) for head in rows for keys in head for key in range(6))
     (folder / "small.npy").write_bytes(npy("'|u1'", (2, 3, 6), bits))
 

@@ -9,7 +9,7 @@ expect_exit 0 "${request[@]}" -o mask.npy --json
 cp "$out" made
 expect_files mask.npy mask.block_starts.npy made
 expect_exit 0 mask info mask.npy --json
-cmp "$out" made || fail "the mask does not read back as it was"
+grep -v '"read"' "$out" | cmp - made || fail "the mask does not read back as it was"
 expect_exit 0 "${request[@]}" --json
 cmp "$out" made || fail "the same request made another mask"
 for other in --seed=2 --layer=1 --step=30; do
@@ -18,7 +18,7 @@ for other in --seed=2 --layer=1 --step=30; do
 done
 expect_refused 'SPS-153' '--force' -- "${request[@]}" -o mask.npy --seed 2
 expect_exit 0 mask info mask.npy --json
-cmp "$out" made || fail "the refused mask was written"
+grep -v '"read"' "$out" | cmp - made || fail "the refused mask was written"
 expect_exit 0 "${request[@]}" -o mask.npy --force
 expect_refused '.npy' -- mask generate dense -o mask.txt
 expect_exit 0 mask info mask.npy
@@ -29,7 +29,7 @@ part good-files
 python3 -B "$scripts/bad_arrays.py" .
 for file in good.npy good.npz good.safetensors; do
   expect_exit 0 mask info "$file" --json
-  grep -v '"hash"' "$out" >"$file.json"
+  grep -v '"hash"\|"read"' "$out" >"$file.json"
   expect_json 'd["heads"] == 2 and d["blocks"] == 4 and d["active_tiles"] == 20 and d["density"] == 20 / 32'
 done
 cmp good.npy.json good.npz.json && cmp good.npy.json good.safetensors.json

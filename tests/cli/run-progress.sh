@@ -95,11 +95,7 @@ TERM=xterm on_terminal "${run[@]}" -o kept.db
 has_colors || fail "no colours on a terminal"
 TERM=xterm NO_COLOR=1 on_terminal "${run[@]}"
 ! has_colors || fail "colours despite NO_COLOR: $(cat -v shown)"
-TERM=xterm NO_COLOR='' on_terminal "${run[@]}"
-has_colors || fail "an empty NO_COLOR counts"
 TERM=dumb on_terminal "${run[@]}"
 ! has_escapes || fail "escape sequences on a dumb terminal: $(cat -v shown)"
-TERM=xterm on_terminal 100 compare kept.db
-has_colors || fail "compare has no colours"
 TERM=xterm OMPI_COMM_WORLD_SIZE=2 on_terminal 100 compare kept.db
 ! has_escapes || fail "escape sequences below mpirun: $(cat -v shown)"

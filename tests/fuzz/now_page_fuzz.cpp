@@ -16,7 +16,6 @@ std::vector<std::string> seeds() {
 
 void read(std::string_view input) {
   const NowPage page = read_now_page(as_file(input, "page"));
-  (void)owner_alive(page.owner);
   SPSCOPE_CHECK(page.lines.size() ==
                 static_cast<std::size_t>(page.owner.ranks) * static_cast<std::size_t>(page.owner.lanes));
   for (const NowPage::Line& line : page.lines)

@@ -1,5 +1,5 @@
-"""What scripts/test reads and prints: JUnit files in the form that ctest writes, lines of ninja and ctest, the tables of
-suites, and that each test of this build is of one suite.
+"""What scripts/test reads and prints: JUnit files in the form that ctest writes, the tables of suites, and that each test of
+this build is of one suite.
 
 Usage: test_runner.py CTEST BUILD_FOLDER
 """
@@ -67,19 +67,6 @@ class Summary(unittest.TestCase):
             self.assertEqual(warning in report(*cases, **more)[0], there, (warning, cases, more))
 
 
-class Progress(unittest.TestCase):
-    def test_of_builds_and_tests(self):
-        out = io.StringIO()
-        teller = progress.Teller(out, clock=lambda: 120)
-        self.assertEqual(progress.Steps("build").read("[3/40] Building a.cpp", teller), "build: step 3 of 40")
-        state = progress.Suites("tests", {"a": "cli", "b": "cli", "c": "unit"})
-        for line in ("    Start 1: a", "    Start 2: c", "1/3 Test #1: a ......   Passed    0.01 sec"):
-            now = state.read(line, teller)
-        self.assertEqual((out.getvalue(), now), ("", "tests: 2 tests left (cli 1, unit 1); now c"))
-        state.read("2/3 Test #2: c ......***Failed    0.30 sec", teller)
-        self.assertEqual(out.getvalue(), "  0.0 min  FAILED: c: Failed\n  0.0 min  tests: unit is done, 1 test left\n")
-
-
 class Tables(unittest.TestCase):
     def test_a_test_is_of_one_suite(self):
         tests = suites.tests_of(LISTED)
@@ -87,12 +74,6 @@ class Tables(unittest.TestCase):
         self.assertEqual([fault.split(" is of ")[0] for fault in suites.unlisted(tests, SHARES)], ["b", "c"])
         self.assertEqual([(test.number, test.extended, test.sanitized) for test in tests],
                          [(1, False, True), (2, False, False), (3, True, False)])
-
-    def test_a_suite_has_one_line(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "SHARES"
-            path.write_text("# suite\ncli 1 2 commands\ncli 3 4 again\n")
-            self.assertRaises(SystemExit, suites.read_shares, path)
 
     def test_of_this_build(self):
         tests = suites.listed([*BUILD, "--show-only=json-v1"])

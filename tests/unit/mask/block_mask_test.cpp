@@ -181,18 +181,6 @@ TEST(BlockMask, DensityAndHeadAreaAreByArea) {
   EXPECT_DOUBLE_EQ(mask.density(), 21.0 / (2 * 49));
 }
 
-TEST(BlockMask, KeepHeadsCopiesThoseHeads) {
-  Rng rng(16);
-  const BlockMask mask = random_mask(rng, 5, BlockMask::uniform_starts(30, 4), 0.5);
-  const BlockMask kept = mask.keep_heads(2, 4);
-  ASSERT_EQ(kept.heads(), 2);
-  for (int h = 0; h < 2; ++h) {
-    for (int i = 0; i < kept.blocks(); ++i)
-      for (int j = 0; j < kept.blocks(); ++j) EXPECT_EQ(kept.active(h, i, j), mask.active(h + 2, i, j));
-  }
-  EXPECT_NE(kept.row(0, 0).data(), mask.row(2, 0).data());
-}
-
 TEST(BlockMask, CutKeepsEveryPairOfTokens) {
   Rng rng(17);
   const BlockMask mask = random_mask(rng, 2, {0, 5, 9, 14, 16}, 0.5);

@@ -80,6 +80,12 @@ struct Truth {
     for (const Ints& keys : rows) all.insert(all.end(), keys.begin(), keys.end());
     return all;
   }
+  Truth distances() const {
+    Truth result = *this;
+    for (Ints& keys : result.rows)
+      for (std::size_t i = keys.size(); i-- > 1;) keys[i] -= keys[i - 1];
+    return result;
+  }
   std::int64_t widest() const { return std::max<std::int64_t>(1, std::ranges::max(counts())); }
   // Slots behind a list hold numbers of no meaning.
   Named table(const std::string& name, std::int64_t slots) {
@@ -135,9 +141,11 @@ std::vector<Named> with_full(Truth& truth, const char* entries, const char* coun
           full.table(full_entries, truth.widest()), full.lengths(full_counts)};
 }
 
-TEST(ListLayouts, OfFlexAttention) {
+TEST(ListLayouts, WithFullBlocks) {
   read_exactly(
       [](Truth& t) { return with_full(t, "kv_indices", "kv_num_blocks", "full_kv_indices", "full_kv_num_blocks"); });
+  read_exactly(
+      [](Truth& t) { return with_full(t, "mask_block_idx", "mask_block_cnt", "full_block_idx", "full_block_cnt"); });
 }
 
 TEST(ListLayouts, OfFlexAttentionWithoutFullBlocksAndOfTopK) {
@@ -145,11 +153,6 @@ TEST(ListLayouts, OfFlexAttentionWithoutFullBlocksAndOfTopK) {
     t.shuffle();
     return {t.table("kv_indices", t.widest()), t.lengths("kv_num_blocks")};
   });
-}
-
-TEST(ListLayouts, OfFlashAttention) {
-  read_exactly(
-      [](Truth& t) { return with_full(t, "mask_block_idx", "mask_block_cnt", "full_block_idx", "full_block_cnt"); });
 }
 
 TEST(ListLayouts, OfFlatListsWithStartsAndCounts) {
@@ -164,10 +167,7 @@ TEST(ListLayouts, OfFlatListsWithStartsAndCounts) {
 TEST(ListLayouts, OfSpargeAttention) {
   read_exactly(
       [](Truth& t) -> std::vector<Named> {
-        Truth distances = t;
-        for (Ints& keys : distances.rows)
-          for (std::size_t i = keys.size(); i-- > 1;) keys[i] -= keys[i - 1];
-        return {distances.table("lut", t.k), t.lengths("valid_block_num")};
+        return {t.distances().table("lut", t.k), t.lengths("valid_block_num")};
       },
       true);
 }
@@ -231,9 +231,7 @@ TEST(ListLayouts, NeverGiveAnotherMaskUnasked) {
   int refused = 0, read = 0;
   const TemporaryFolder folder;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
-    Truth t(seed), distances = t;
-    for (Ints& keys : distances.rows)
-      for (std::size_t i = keys.size(); i-- > 1;) keys[i] -= keys[i - 1];
+    Truth t(seed), distances = t.distances();
     for (Truth* lists : {&t, &distances}) {
       const std::string path =
           folder.write("m.safetensors", file_of({lists->table("lut", t.k), t.lengths("valid_block_num")}));

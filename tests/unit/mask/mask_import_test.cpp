@@ -83,6 +83,7 @@ TEST(MaskFile, AxesAreThoseThatAreSaid) {
     EXPECT_EQ(error_of([&] { return MaskFile(path, {.axes = wrong}); }).code(), ErrorCode::kMaskShape) << wrong;
   const MaskFile one(folder.write("one.npy", npy_of("|u1", "(2, 2)", std::string("\0\1\1\0", 4))));
   EXPECT_EQ(one.mask(0, 0, {0, 1, 2}).heads(), 1);
+  EXPECT_THAT(error_of([&] { return one.mask(0, 0); }).what(), HasSubstr("has no block borders"));
   const BlockMask all = one.mask(0, 0, {0, 1, 2}, 5);
   EXPECT_TRUE(all.heads() == 5 && all.active(4, 0, 1) && !all.active(4, 1, 1));
 }
@@ -99,12 +100,6 @@ TEST(MaskFile, AFactorThatIsNotUniqueMustBeGiven) {
   }
   EXPECT_EQ(error_of([&] { return MaskFile(path, {.block = 4, .q_block = 44}).mask(0, 0, cuts); }).code(),
             ErrorCode::kMaskShape);
-}
-
-TEST(MaskFile, ThreeDimensionsServeEveryStepAndLayer) {
-  const TemporaryFolder folder;
-  const MaskFile file(folder.write("m.npy", npy_of("<i8", "(1, 1, 1)", std::string("\x01\0\0\0\0\0\0\0", 8))));
-  EXPECT_TRUE(file.mask(49, 39, {0, 7}).active(0, 0, 0));
 }
 
 TEST(MaskFile, CoarserAxesAreExpandedByAWholeFactor) {
@@ -139,12 +134,6 @@ TEST(MaskFile, CutsOfTheFileAreUsedAndMustAgree) {
   const Error error = error_of([&] { return file.mask(0, 0, {0, 4, 7}); });
   EXPECT_EQ(error.code(), ErrorCode::kMaskShape);
   EXPECT_THAT(error.what(), HasSubstr("end at 7 tokens in 2 blocks"));
-}
-
-TEST(MaskFile, WithoutCutsTheyMustBeGiven) {
-  const TemporaryFolder folder;
-  const MaskFile file(folder.write("m.npy", npy_of("|b1", "(1, 1, 1)", "\x01")));
-  EXPECT_THAT(error_of([&] { return file.mask(0, 0); }).what(), HasSubstr("has no block borders"));
 }
 
 TEST(MaskFile, BadCutsAreRefused) {

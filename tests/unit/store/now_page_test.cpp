@@ -45,17 +45,6 @@ TEST_F(Page, HoldsWhatWasWritten) {
   }
   EXPECT_EQ(page.owner.pid, ::getpid());
   EXPECT_EQ(collection_text(page.owner.collection), "01020300000000000000000000000000");
-  EXPECT_TRUE(owner_alive(page.owner));
-}
-
-TEST_F(Page, AnOwnerOfAnotherBootOrOfAReusedNumberIsGone) {
-  NowPageOwner owner = this_process(0, 1, 1, {});
-  ++owner.boot_hash;
-  EXPECT_FALSE(owner_alive(owner));
-  --owner.boot_hash;
-  EXPECT_TRUE(owner_alive(owner));
-  --owner.start_ticks;
-  EXPECT_FALSE(owner_alive(owner));
 }
 
 TEST_F(Page, ALineWhoseWriterWasStoppedInTheMiddleKeepsItsCounts) {
