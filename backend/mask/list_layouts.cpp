@@ -56,17 +56,11 @@ std::string full_name(const std::string& name) {
   return "full_" + (name.starts_with("mask_") ? name.substr(5) : name);
 }
 
-std::int64_t product(std::span<const std::int64_t> shape) {
-  std::int64_t all = 1;
-  for (const std::int64_t extent : shape) all *= extent;
-  return all;
-}
-
 // The lists of one array of entries.
 class Part {
  public:
   Part(const Array& entries, const Array* counts, const Array* starts, const std::string& path)
-      : path_(path), entries_(entries), size_(entries.num_elements()) {
+      : path_(path), entries_(entries), num_entries_(entries.num_elements()) {
     lists.entries = &entries;
     if (counts && starts)
       flat(*counts, *starts);
@@ -75,10 +69,10 @@ class Part {
     else
       csr(*starts);
     for (std::size_t row = 0; row < lists.begin.size(); ++row)
-      if (lists.begin[row] < 0 || lists.count[row] < 0 || lists.begin[row] > size_ - lists.count[row])
+      if (lists.count[row] < 0 || lists.begin[row] + lists.count[row] > num_entries_)
         refuse(ErrorCode::kMaskValue,
                fmt::format("the list of row {} begins at {} and has {} entries, and there are {}", row,
-                           lists.begin[row], lists.count[row], size_));
+                           lists.begin[row], lists.count[row], num_entries_));
   }
 
   KeyLists lists;
@@ -92,6 +86,16 @@ class Part {
                 "beginnings (--starts, mask.starts)");
   }
 
+  // Whole numbers from 0 to `most`.
+  std::vector<std::int64_t> places(const Array& array, std::int64_t most) const {
+    std::vector<std::int64_t> values = to_integers(array, path_);
+    for (const std::int64_t value : values)
+      if (value < 0 || value > most)
+        refuse(ErrorCode::kMaskValue,
+               fmt::format("\"{}\" has the value {}, and there are {} entries", array.name, value, most));
+    return values;
+  }
+
   void table(const Array& counts) {
     const std::vector<std::int64_t>& shape = entries_.shape;
     if (shape.size() < 2 || counts.shape.size() + 1 != shape.size() ||
@@ -103,20 +107,14 @@ class Part {
                       shape_text(shape), counts.name, shape_text(counts.shape)));
     rows = counts.shape;
     slots = shape.back();
-    lists.count = to_integers(counts, path_);
-    for (std::size_t row = 0; row < lists.count.size(); ++row) {
-      if (lists.count[row] < 0 || lists.count[row] > slots)
-        refuse(ErrorCode::kMaskValue,
-               fmt::format("\"{}\" says that the list of row {} has {} entries, and there are {} slots", counts.name,
-                           row, lists.count[row], slots));
-      lists.begin.push_back(static_cast<std::int64_t>(row) * slots);
-    }
+    lists.count = places(counts, slots);
+    for (std::int64_t row = 0; row < std::ssize(lists.count); ++row) lists.begin.push_back(row * slots);
   }
 
   void flat(const Array& counts, const Array& starts) {
     rows = counts.shape;
-    lists.count = to_integers(counts, path_);
-    lists.begin = to_integers(starts, path_);
+    lists.count = places(counts, num_entries_);
+    lists.begin = places(starts, num_entries_);
     const bool prefix = lists.begin.size() == lists.count.size() + 1;
     if (rows.empty() || (!prefix && starts.shape != counts.shape))
       refuse(ErrorCode::kMaskShape, fmt::format("\"{}\" has the shape {}, and \"{}\" {}", starts.name,
@@ -131,11 +129,11 @@ class Part {
 
   void csr(const Array& starts) {
     rows = starts.shape;
-    if (rows.empty() || rows.back() < 2)
+    if (rows.empty() || rows.back() < 2 || starts.num_elements() == 0)
       refuse(ErrorCode::kMaskShape, fmt::format("\"{}\" has the shape {}; it has one number more than there are query "
                                                 "blocks",
                                                 starts.name, shape_text(starts.shape)));
-    const std::int64_t pointers = rows.back(), masks = product(rows) / pointers;
+    const std::int64_t pointers = rows.back(), masks = starts.num_elements() / pointers;
     --rows.back();
     // Each mask has entries of its own, or one row of them holds all.
     const bool own = entries_.shape.size() > 1;
@@ -143,7 +141,7 @@ class Part {
                                    std::span(starts.shape).first(starts.shape.size() - 1)))
       refuse(ErrorCode::kMaskShape, fmt::format("it has the shape {}, and \"{}\" {}", shape_text(entries_.shape),
                                                 starts.name, shape_text(starts.shape)));
-    const std::vector<std::int64_t> at = to_integers(starts, path_);
+    const std::vector<std::int64_t> at = places(starts, own ? entries_.shape.back() : num_entries_);
     for (std::int64_t mask = 0; mask < masks; ++mask) {
       const std::int64_t first = mask * pointers, offset = own ? mask * entries_.shape.back() : 0;
       const std::int64_t wanted = own || mask == 0 ? 0 : at[first - 1];
@@ -154,17 +152,15 @@ class Part {
         lists.begin.push_back(offset + at[row]);
         lists.count.push_back(at[row + 1] - at[row]);
       }
-      if (own && at[first + pointers - 1] > entries_.shape.back())
-        refuse(ErrorCode::kMaskValue, fmt::format("\"{}\" ends mask {} at {} of {} entries", starts.name, mask,
-                                                  at[first + pointers - 1], entries_.shape.back()));
     }
-    if (!own && at.back() != size_)
-      refuse(ErrorCode::kMaskValue, fmt::format("\"{}\" ends at {} of {} entries", starts.name, at.back(), size_));
+    if (!own && at.back() != num_entries_)
+      refuse(ErrorCode::kMaskValue,
+             fmt::format("\"{}\" ends at {} of {} entries", starts.name, at.back(), num_entries_));
   }
 
   const std::string& path_;
   const Array& entries_;
-  const std::int64_t size_;
+  const std::int64_t num_entries_;
 };
 
 }  // namespace
