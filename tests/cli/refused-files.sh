@@ -25,7 +25,7 @@ expect_refused 'SPS-040' 'missing.npy' -- mask info missing.npy
 expect_refused 'SPS-041' '155 bytes' '160' -- mask info truncated.npy
 expect_refused 'SPS-042' 'object' 'unpickled' -- mask info object.npy
 expect_refused 'SPS-042' 'float32' 'astype' -- mask info nan.npy
-expect_refused 'SPS-043' '[8, 4]' '[heads, q, k]' 'np.repeat(mask[None], heads, 0)' -- mask info two-dimensions.npy
+expect_refused 'SPS-043' '[32]' '[heads, q, k]' -- mask info one-dimension.npy
 expect_refused 'SPS-044' '1099511627776' -- mask info huge-dimension.npy
 expect_refused 'SPS-045' 'element 0' '(mask > 0)' -- mask info two.npy
 lines short.npy '0 1'
