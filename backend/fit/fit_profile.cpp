@@ -13,6 +13,7 @@ namespace spscope {
 namespace {
 
 constexpr double kMoved = 0.001;  // a factor nearer to 1 leaves its numbers as they were
+constexpr double kFarthest = 3;   // what a machine can be off its cluster by; beyond it a row says something else
 
 // Numbers that one factor moves together, with the standard deviation of its logarithm.
 struct FlatParameter {
@@ -99,6 +100,24 @@ std::vector<RowModel> models_of(const std::vector<TimingRow>& rows, const std::s
   return models;
 }
 
+// No profile from times that a number of the cluster would have to be several times as large for.
+void require_near(const std::vector<RowModel>& models, std::span<const double> factors,
+                  const std::vector<FittedTime>& times) {
+  const auto distance = [](double ratio) { return std::abs(std::log(ratio)); };
+  const auto farthest = std::ranges::max_element(factors, {}, distance);
+  if (distance(*farthest) <= std::log(kFarthest)) return;
+  const auto row = std::ranges::max_element(
+      times, {}, [&](const FittedTime& time) { return distance(time.before_s / time.measured_s); });
+  throw Error(
+      {{ErrorCode::kConfigConflict, row->id,
+        fmt::format("{} took {:.3g} s, and {} predicts {:.3g} s: \"{}\" would have to change by a factor of {:.2g}",
+                    row->id, row->measured_s, models.front().resolved().name, row->before_s,
+                    flat_parameters()[static_cast<std::size_t>(farthest - factors.begin())].name, *farthest),
+        "check model, resolution, frames, steps, gpus and unit of this row, or give the cluster that the times are "
+        "of with --cluster",
+        models[static_cast<std::size_t>(row - times.begin())].row().place}});
+}
+
 }  // namespace
 
 ProfileFit fit_profile(const std::vector<TimingRow>& rows, const std::string& cluster, const std::string& folder) {
@@ -138,6 +157,7 @@ ProfileFit fit_profile(const std::vector<TimingRow>& rows, const std::string& cl
   for (std::size_t i = 0; i < models.size(); ++i)
     result.times.push_back(
         {models[i].row().id, models[i].row().seconds, problem.predict(i, ones), problem.predict(i, fitted.values)});
+  require_near(models, fitted.values, result.times);
   result.median_error_before = median_error(result.times, &FittedTime::before_s);
   result.median_error_after = median_error(result.times, &FittedTime::after_s);
   return result;

@@ -30,8 +30,9 @@ struct ProfileFit {
 
 // Starts from `cluster` (a preset, a profile, or "" for what the table's gpu and interconnect name) and moves its
 // rates, passes, host times and the time outside of the layers by one factor each, kept near 1 as far as the times do
-// not say otherwise. Rows with left_out are skipped. Throws Error with all problems: a row without a run, or times of
-// several models, kernels, implementations or clusters, which no one profile has.
+// not say otherwise. Rows with left_out are skipped. Throws Error with all problems: a row without a run, times of
+// several models, kernels, implementations or clusters, which no one profile has, or times that move a number to over
+// three times or under a third of what it was, with the row that is furthest from its prediction.
 ProfileFit fit_profile(const std::vector<TimingRow>& rows, const std::string& cluster, const std::string& folder);
 
 }  // namespace spscope

@@ -56,7 +56,7 @@ LayerParameter of_official() {
 LayerParameter of_outside(const std::string& key, bool video, double prior) {
   return {
       {key, prior, kOfCode},
-      [=](const RowModel& row) { return row.row().scope == TimingScope::kEndToEnd && (row.row().frames > 1) == video; },
+      [=](const RowModel& row) { return row.row().scope == TimingScope::kEndToEnd && is_video(row.row()) == video; },
       [=](RowProfile& profile, double value) { number_of(profile.implementation, key)->value = value; }};
 }
 

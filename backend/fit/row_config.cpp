@@ -26,6 +26,12 @@ std::string strategy_of(const TimingRow& row) {
   return fmt::format("usp:ulysses={},ring={}", row.ulysses, row.ring);
 }
 
+// Of the latent video: those of the row, or those of the model's preset.
+int latent_frames(const TimingRow& row, const Model* model) {
+  if (row.frames == 0) return model != nullptr ? model->grid[0] : 1;
+  return 1 + ceil_div(row.frames - 1, model != nullptr ? model->frames_per_token : 1);
+}
+
 }  // namespace
 
 std::string gpu_of(const TimingRow& row) {
@@ -42,11 +48,12 @@ std::string cluster_of(const TimingRow& row) {
   return fmt::format("clusters/{}.toml", gpu.ends_with("-pcie") ? gpu : gpu + "-pcie");
 }
 
+bool is_video(const TimingRow& row) { return latent_frames(row, find_model_preset(lower_case(row.model))) > 1; }
+
 ConfigKeys row_config(const TimingRow& row, const std::string& cluster) {
   const std::string preset = lower_case(row.model);
   const Model* model = find_model_preset(preset);
-  const int frames_a_token = model != nullptr ? model->frames_per_token : 1;
-  const int frames = 1 + ceil_div(row.frames - 1, frames_a_token);
+  const int frames = latent_frames(row, model);
   const int height = row.height / kPixelsOfToken, width = row.width / kPixelsOfToken;
   const bool spatiotemporal = model != nullptr && model->spatiotemporal();
   const std::int64_t tokens = std::int64_t{height} * width * (spatiotemporal ? 1 : frames);

@@ -18,6 +18,7 @@ using ConfigKeys = std::vector<std::pair<std::string, std::string>>;
 ConfigKeys row_config(const TimingRow& row, const std::string& cluster = "");
 // "h100x8", or "clusters/l40-pcie.toml" beside the table where there is no preset of this GPU and interconnect.
 std::string cluster_of(const TimingRow& row);
+bool is_video(const TimingRow& row);
 // "l20" of "L20", "a100" of "A100/A800": the name of the GPU's profile.
 std::string gpu_of(const TimingRow& row);
 

@@ -100,7 +100,7 @@ TimingRow timing_row(const CsvTable& table, std::size_t number, std::vector<Prob
   row.ulysses = cells.count("ulysses", 1);
   row.ring = cells.count("ring", 1);
   row.cfg_parallel = cells.count("cfg_parallel", 1);
-  row.frames = cells.count("frames", 1);
+  row.frames = cells.count("frames", 0);
   row.steps = cells.count("steps", 0);
   row.guidance_passes = cells.count("guidance_passes", 0);
   if (row.implementation.empty() && cells.text("compiled") == "no") row.implementation = "eager";

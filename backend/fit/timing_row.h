@@ -16,9 +16,9 @@ enum class TimingScope { kStep, kDenoise, kEndToEnd };
 // One time with the run that took it. The model's shape is that of a preset, or the columns replace it.
 struct TimingRow {
   std::string id, source, gpu, interconnect, model, software, other_parallel, left_out;
-  std::string implementation, kernel;               // names of profile layers; "": the default
-  int gpus = 1, width = 0, height = 0, frames = 1;  // pixels of the output; frames of a video
-  int steps = 0, guidance_passes = 0;               // 0: those of the model's preset
+  std::string implementation, kernel;              // names of profile layers; "": the default
+  int gpus = 1, width = 0, height = 0;             // pixels of the output
+  int frames = 0, steps = 0, guidance_passes = 0;  // frames of a video; 0: those of the model's preset
   int ulysses = 1, ring = 1, cfg_parallel = 1;
   TimingScope scope = TimingScope::kEndToEnd;
   double seconds = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/base/result.h"
 #include "backend/fit/row_model.h"
 
 namespace spscope {
@@ -51,12 +52,12 @@ TEST(FitProfile, FindsTheNumbersThatATableWasMadeFrom) {
   EXPECT_EQ(fit.preset.sources.at("cost.gemm_ns_per_flop").find("calibrate --fit, 1.1"), 0u);
 }
 
-TEST(FitProfile, StepsAndPassesThatARowLeavesOutAreThoseOfThePreset) {
+TEST(FitProfile, FramesStepsAndPassesThatARowLeavesOutAreThoseOfThePreset) {
   TimingRow row = rows().front();
   row.model = "wan2.1-t2v-1.3b";
   row.width = 832, row.height = 480, row.frames = 81;
   TimingRow said = row;
-  row.steps = row.guidance_passes = 0;
+  row.frames = row.steps = row.guidance_passes = 0;
   said.steps = 50, said.guidance_passes = 2;
   const RowModel left_out(row, ""), given(said, "");
   EXPECT_EQ(left_out.seconds(left_out.resolved()), given.seconds(given.resolved()));
@@ -73,17 +74,24 @@ TEST(FitProfile, ThePresetsOwnTimesChangeNothing) {
   EXPECT_EQ(fit.preset.origins, preset.origins);
 }
 
+Problem problem_of(const std::vector<TimingRow>& rows) {
+  const auto fit = capture([&] { return fit_profile(rows, "", ""); });
+  return fit ? Problem{} : fit.error().problems().front();
+}
+
+TEST(FitProfile, AProfileFarFromItsClusterIsRefusedWithTheRow) {
+  std::vector<TimingRow> far = made_rows(1, 1);
+  for (TimingRow& row : far) row.seconds *= 20;
+  far[3].seconds *= 2;
+  EXPECT_EQ(problem_of(far).field, far[3].id);
+}
+
 TEST(FitProfile, TimesOfTwoModelsAreRefusedWithTheirLines) {
   std::vector<TimingRow> mixed = rows();
   mixed.back().model = "SD3-medium";
   mixed.back().place = {"mine.csv", 13, 1};
-  try {
-    fit_profile(mixed, "", "");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.problems().front().field, "model");
-    EXPECT_EQ(error.problems().front().place.line, 13);
-  }
+  EXPECT_EQ(problem_of(mixed).field, "model");
+  EXPECT_EQ(problem_of(mixed).place.line, 13);
 }
 
 }  // namespace
