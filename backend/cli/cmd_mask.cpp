@@ -47,7 +47,7 @@ int block_or_assumed(const MaskFlags& flags) { return flags.block > 0 ? flags.bl
 struct ReadMask {
   BlockMask mask;
   std::string words = {};   // MaskFile::words(), and which layer and step are shown where there are several
-  std::string to_run = {};  // settings of a run with all layers and steps; "": there is one of each
+  std::string to_run = {};  // what a run needs to take all layers and steps; "": there is one of each
 };
 
 ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
@@ -72,8 +72,7 @@ ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
   if (file.layers() > 1 || file.denoise_steps() > 1) {
     read.words += fmt::format("; shown: layer {} of {}, denoise step {} of {}, from 0", flags.layer, file.layers(),
                               flags.step, file.denoise_steps());
-    read.to_run = fmt::format("--set mask.file={} --set run.layers={} --set run.denoise_steps={}", flags.input,
-                              file.layers(), file.denoise_steps());
+    read.to_run = fmt::format("--set run.layers={} --set run.denoise_steps={}", file.layers(), file.denoise_steps());
   }
   const std::vector<std::int32_t>& cuts = file.block_starts();
   if (flags.tokens != 0) file.require_tokens(flags.tokens);
@@ -158,7 +157,7 @@ void print_info(CommandContext& context, const ReadMask& read) {
     return;
   }
   if (!read.words.empty()) context.out << fmt::format("read: {}\n", read.words);
-  if (!read.to_run.empty()) context.out << fmt::format("all of them: spscope run {}\n", read.to_run);
+  if (!read.to_run.empty()) context.out << fmt::format("a run takes all of them with {}\n", read.to_run);
   context.out << fmt::format("{} head{}, {} tokens in {}\n", mask.heads(), mask.heads() == 1 ? " for all" : "s",
                              mask.tokens(), block_text(mask));
   context.out << fmt::format("density {:.3f}, {} active tiles, spread over heads {:.2f} (standard deviation / mean)\n",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <future>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -220,7 +221,12 @@ std::string MaskSource::file_title() const {
   std::string title = fmt::format("file {}", job_.config.mask.file);
   if (file_->heads() == 1 && job_.model.heads > 1) title += ", whose one head serves all";
   const int layers = file_->layers(), steps = file_->denoise_steps();
-  if (stand_for_all()) return title + fmt::format(", whose {} layers stand for all {}", layers, job_.model.layers);
+  if (stand_for_all()) {
+    std::set<int> taken;
+    for (const int layer : job_.layers) taken.insert(layer * layers / job_.model.layers);
+    return title + fmt::format(", of whose {} layers {} stand{} for all {}", layers, fmt::join(taken, " and "),
+                               taken.size() == 1 ? "s" : "", job_.model.layers);
+  }
   const int run_layers = static_cast<int>(std::ssize(job_.layers)), run_steps = job_.config.run.denoise_steps;
   if (layers == 1 && steps == 1) return title;
   if (layers <= run_layers && steps <= run_steps)

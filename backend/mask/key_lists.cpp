@@ -30,6 +30,9 @@ class Rows {
     for (std::int64_t row = 0; row < rows; ++row)
       for (const KeyLists& part : lists_.parts) {
         reading.fault = read_row(part, row, reading.delta, bits);
+        if (!reading.fault.empty() && lists_.parts.size() > 1)
+          reading.fault = fmt::format("{} of \"{}\", whose lists are joined with another array's", reading.fault,
+                                      part.entries->name);
         if (!reading.fault.empty()) return;
       }
   }

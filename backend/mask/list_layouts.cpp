@@ -43,10 +43,14 @@ bool is_there(std::span<const Array> arrays, const Layout& layout) {
                              [&](std::string_view name) { return name.empty() || find(arrays, name) != nullptr; });
 }
 
+// Of entries without their lengths it is the layout as well: who reads them says what is missing.
 const Layout* known(std::span<const Array> arrays, const std::string& entries) {
-  const auto found = std::ranges::find_if(kLayouts, [&](const Layout& layout) {
-    return (entries.empty() || entries == layout.entries) && is_there(arrays, layout);
-  });
+  const auto meant = [&](const Layout& layout) {
+    return (entries.empty() || entries == layout.entries) && find(arrays, layout.entries) != nullptr;
+  };
+  for (const Layout& layout : kLayouts)
+    if (meant(layout) && is_there(arrays, layout)) return &layout;
+  const auto found = std::ranges::find_if(kLayouts, meant);
   return found == std::end(kLayouts) ? nullptr : &*found;
 }
 

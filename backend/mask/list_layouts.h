@@ -26,7 +26,7 @@ struct FoundLists {
   std::string words;  // "FlexAttention's lists kv_indices and full_kv_indices"
 };
 
-// Whether the arrays that are there are those of a known layout, the one of `entries` unless that is empty.
+// Whether the array `entries`, or where that is empty any, has the name of a known layout's entries.
 bool holds_known_lists(std::span<const Array> arrays, const std::string& entries);
 
 // The lists of a file, which stay in `arrays`. `delta` of the result is that of the layout. Throws Error kMaskFile when

@@ -87,9 +87,14 @@ MaskFile::MaskFile(std::string path, MaskReading reading) : path_(std::move(path
   axes_ = mask_axes(array_, path_, reading_.axes, lists);
   const std::int64_t batch = axes_.of(MaskAxis::kBatch);
   if (reading_.batch >= batch || (batch > 1 && reading_.batch < 0))
-    throw Error(ErrorCode::kMaskShape, fmt::format("{} has a batch of {}", place_of(path_, array_.name), batch),
-                fmt::format("choose one, from 0, with {}; where that dimension is of layers, say so with {}",
-                            named("--batch", "mask.batch"), named("--axes layers,heads,q,k", "mask.axes")));
+    throw Error(ErrorCode::kMaskShape,
+                reading_.batch < 0 ? fmt::format("{} has a batch of {}", place_of(path_, array_.name), batch)
+                                   : fmt::format("{} was read as {}, which has no entry {} (from 0) of a batch",
+                                                 place_of(path_, array_.name), axes_.text, reading_.batch),
+                fmt::format("choose an entry with {}, from 0; where the dimensions are others, name them with {}",
+                            named("--batch", "mask.batch"),
+                            named("--axes, as layers,heads,q,k or batch,heads,q,k",
+                                  "mask.axes, as layers,heads,q,k or batch,heads,q,k")));
 }
 
 std::string MaskFile::named(std::string_view flag, std::string_view key) const {
@@ -125,6 +130,16 @@ std::int64_t MaskFile::key_blocks_of(const ListedMask& lists) const {
                 fmt::format("a table of distances has a slot for each key block: give the {} of the kernel; a table of "
                             "key blocks may have fewer: {}",
                             named("--key-block", "mask.key_block"), named("--delta no", "mask.delta = \"no\"")));
+  // Longer query blocks: key blocks may be as long (FlexAttention), or not (SpargeAttention).
+  if (!table && reading_.key_block == 0 && lists.rows.back() != blocks)
+    throw Error(
+        ErrorCode::kMaskShape,
+        fmt::format("{} has {} query blocks, and {} tokens have {} blocks of the mask",
+                    place_of(path_, lists.parts.front().entries->name), lists.rows.back(), tokens, blocks),
+        fmt::format("give the tokens of the kernel's block as {}, or where its query blocks are longer than its key "
+                    "blocks those of both, {} and {}",
+                    named("--block", "mask.block"), named("--block", "mask.block"),
+                    named("--key-block", "mask.key_block")));
   return blocks;
 }
 

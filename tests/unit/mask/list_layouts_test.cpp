@@ -260,6 +260,9 @@ TEST(ListLayouts, RefuseWhatIsNone) {
   EXPECT_EQ(refusal({lists, {"kv_num_blocks", {1, 2}, {-1, 1}}}, four).code(), ErrorCode::kMaskValue);
   EXPECT_EQ(refusal({lists, {"kv_num_blocks", {2}, {2, 1}}}, four).code(), ErrorCode::kMaskShape);
   EXPECT_EQ(refusal({lists}, {.lists = true}).code(), ErrorCode::kMaskFile);
+  // Query blocks longer than those of the mask: key blocks may be either.
+  EXPECT_THAT(refusal({lists, counts}, {.tokens = 8}).hint(), HasSubstr("mask.key_block"));
+  EXPECT_EQ(refusal({lists, counts}, {.tokens = 8, .key_block = 4}).code(), ErrorCode::kInternal);
   // Full blocks without their lengths; of other rows; listed as partial ones too.
   EXPECT_EQ(refusal({lists, counts, {"full_kv_indices", {1, 2, 1}, {0, 0}}}, four).code(), ErrorCode::kMaskFile);
   const Named full{"full_kv_indices", {1, 2, 1}, {1, 0}};
