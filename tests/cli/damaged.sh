@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What is damaged in a stored run, down to one bit, is named by doctor, noticed by all who use it, and not exported; recover
 # makes a file that is whole again. So it is with figures that a file holds twice and that another program changed.
-# labels: hostile
+# labels: hostile extended
 . "$(dirname -- "$0")/common.inc"
 
 part rows

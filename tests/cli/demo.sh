@@ -2,6 +2,7 @@
 # The demo shows what it is for: a strategy that waits for one rank, whose heads have many more tiles, in a small file. In a
 # browser its page has the figures of compare, sorts its tables, links its charts, zooms its timeline and goes through denoise
 # steps; the same page with scripts off shows all of that content; and neither says a word on the console.
+# labels: wide
 . "$(dirname -- "$0")/common.inc"
 
 expect_exit 0 run "$samples/demo.toml" -o demo.db --json
@@ -16,6 +17,7 @@ expect_json 'len(d["strategies"]) == 5' 'all(x["legal"] for x in d["strategies"]
 expect_exit 0 report demo.db -o demo.html
 [ "$(stat -c %s demo.html)" -lt 2000000 ] || fail "the page is larger than 2 MB"
 expect_exit 0 compare demo.db --json
+[ -n "${WIDE:-}" ] || exit 0
 command -v chromium >/dev/null || skip "chromium is not there; all but the browser was tested"
 
 # A page around two frames, one of which may not run scripts, looks into them.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One flipped bit anywhere in a stored run is refused by every command that
 # reads it, or changes nothing that it prints, and recover makes no figure up.
+# labels: extended
 . "$(dirname -- "$0")/common.inc"
 
 passes=(--set run.layers=2 --set run.denoise_steps=2 --set cluster.ranks=2)

@@ -2,7 +2,7 @@
 # recover makes a sound file of a damaged one, also of one that was cut short or has pages of zeros: the rows that SQLite can
 # read are kept, what is missing is counted and named by doctor, report and compare, no event is made up, and no figure of a
 # part is shown as if it were whole. Or the file is refused with the reason. The input stays as it is.
-# labels: hostile
+# labels: hostile extended
 . "$(dirname -- "$0")/common.inc"
 
 part rows
