@@ -105,7 +105,8 @@ std::string block_text(const BlockMask& mask) {
   return first == last ? text : fmt::format("{}, the last of {}", text, last);
 }
 
-// One character a head, from empty to full; of more heads than a line has room for, the mean of neighbours.
+// One character a head, from empty to full, the first for nothing at all; of more heads than a line has room for, the
+// mean of neighbours.
 std::string density_bar(const std::vector<double>& densities) {
   static constexpr const char* levels[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::size_t kMostCharacters = 96;
@@ -115,7 +116,8 @@ std::string density_bar(const std::vector<double>& densities) {
     const std::size_t begin = heads * i / length, end = heads * (i + 1) / length;
     double sum = 0;
     for (std::size_t head = begin; head < end; ++head) sum += densities[head];
-    bar += levels[std::clamp(static_cast<int>(sum / static_cast<double>(end - begin) * 8.999), 0, 8)];
+    const double mean = sum / static_cast<double>(end - begin);
+    bar += levels[std::clamp(static_cast<int>(mean * 8.999), mean > 0 ? 1 : 0, 8)];
   }
   return heads == length ? bar : fmt::format("{}  ({} heads a character)", bar, (heads + length - 1) / length);
 }
@@ -167,7 +169,7 @@ void print_info(CommandContext& context, const ReadMask& read) {
                              lowest, highest);
   if (s.empty_rows > 0)
     context.out << fmt::format("{} rows of blocks have no key at all: their output is 0\n", s.empty_rows);
-  context.out << fmt::format("\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "ring, stepwise");
+  context.out << fmt::format("\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "step of ring");
   const auto cell = [](const Json& row, const char* key) {
     return row.contains(key) ? fmt::format("{:.3f}", row[key].number()) : std::string("-");
   };

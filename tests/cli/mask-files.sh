@@ -23,6 +23,8 @@ expect_exit 0 "${request[@]}" -o mask.npy --force
 expect_refused '.npy' -- mask generate dense -o mask.txt
 expect_exit 0 mask info mask.npy
 expect_out '3 heads, 84 tokens in 11 blocks of 8 tokens, the last of 4'
+expect_exit 0 mask generate window --grid 1,32,32 --heads 2 --block 16 --set radius=1
+expect_out 'heads   ▁▁'
 
 part good-files
 # The same mask is read from .npy, .npz and .safetensors.
