@@ -58,10 +58,12 @@ class Judge {
 
   void run(const std::string& name, const Plan& plan, const Request& request, const Activations& activations);
   int report() const {
+    std::fflush(stdout);  // before the end of one rank ends the others
+    const std::int64_t failed = world_.sum({failed_}).front();
     if (world_.rank() == 0)
       std::printf("%d plans on %d processes and %d nodes: %d differ\n", runs_, world_.size(), world_.num_nodes(),
-                  failed_);
-    return failed_ == 0 && runs_ > 0 ? 0 : 1;
+                  static_cast<int>(failed));
+    return failed == 0 && runs_ > 0 ? 0 : 1;
   }
 
  private:
