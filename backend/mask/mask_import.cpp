@@ -130,8 +130,9 @@ std::int64_t MaskFile::key_blocks_of(const ListedMask& lists) const {
                 fmt::format("a table of distances has a slot for each key block: give the {} of the kernel; a table of "
                             "key blocks may have fewer: {}",
                             named("--key-block", "mask.key_block"), named("--delta no", "mask.delta = \"no\"")));
-  // Longer query blocks: key blocks may be as long (FlexAttention), or not (SpargeAttention).
-  if (!table && reading_.key_block == 0 && lists.rows.back() != blocks)
+  // Longer query blocks: key blocks may be as long (FlexAttention), or not (SpargeAttention). As many slots say that
+  // not.
+  if (reading_.key_block == 0 && lists.rows.back() != blocks && lists.slots != blocks)
     throw Error(
         ErrorCode::kMaskShape,
         fmt::format("{} has {} query blocks, and {} tokens have {} blocks of the mask",
