@@ -169,7 +169,7 @@ void print_info(CommandContext& context, const ReadMask& read) {
                              lowest, highest);
   if (s.empty_rows > 0)
     context.out << fmt::format("{} rows of blocks have no key at all: their output is 0\n", s.empty_rows);
-  context.out << fmt::format("\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "step of ring");
+  context.out << fmt::format("\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "a ring step");
   const auto cell = [](const Json& row, const char* key) {
     return row.contains(key) ? fmt::format("{:.3f}", row[key].number()) : std::string("-");
   };

@@ -13,7 +13,7 @@ namespace spscope {
 namespace {
 
 constexpr double kMoved = 0.001;  // a factor nearer to 1 leaves its numbers as they were
-constexpr double kFarthest = 3;   // what a machine can be off its cluster by; beyond it a row says something else
+constexpr double kFarthest = 3;   // how far times may move a number; beyond it a row is wrong
 
 // Numbers that one factor moves together, with the standard deviation of its logarithm.
 struct FlatParameter {
@@ -100,7 +100,7 @@ std::vector<RowModel> models_of(const std::vector<TimingRow>& rows, const std::s
   return models;
 }
 
-// No profile from times that a number of the cluster would have to be several times as large for.
+// Refuses times that would move a number of the cluster too far.
 void require_near(const std::vector<RowModel>& models, std::span<const double> factors,
                   const std::vector<FittedTime>& times) {
   const auto distance = [](double ratio) { return std::abs(std::log(ratio)); };

@@ -15,11 +15,10 @@ enum class MaskAxis : std::uint8_t { kStep, kLayer, kBatch, kHead, kQ, kK };
 struct MaskAxes {
   // By MaskAxis: numbers of entries, and elements from one to the next; 1 and 0 where the array lacks the axis.
   std::array<std::int64_t, 6> extent = {1, 1, 1, 1, 1, 1}, stride = {};
+  std::string text = {};  // "layers 2, heads 4, q 8, k 16": those that the array has
 
   std::int64_t of(MaskAxis axis) const { return extent[static_cast<std::size_t>(axis)]; }
   std::int64_t step(MaskAxis axis) const { return stride[static_cast<std::size_t>(axis)]; }
-  // "layers 2, heads 4, q 8, k 16": those that the array has.
-  std::string text = {};
 };
 
 // `said`: "batch,heads,q,k", of steps, layers, batch, heads, q and k those that the array has, q and k last; "": [q,

@@ -130,8 +130,8 @@ std::int64_t MaskFile::key_blocks_of(const ListedMask& lists) const {
                 fmt::format("a table of distances has a slot for each key block: give the {} of the kernel; a table of "
                             "key blocks may have fewer: {}",
                             named("--key-block", "mask.key_block"), named("--delta no", "mask.delta = \"no\"")));
-  // Longer query blocks: key blocks may be as long (FlexAttention), or not (SpargeAttention). As many slots say that
-  // not.
+  // Query blocks are longer than those of the mask; key blocks may be, too (FlexAttention), or not (SpargeAttention).
+  // They are not where a table has a slot for each block of the mask.
   if (reading_.key_block == 0 && lists.rows.back() != blocks && lists.slots != blocks)
     throw Error(
         ErrorCode::kMaskShape,
@@ -226,7 +226,7 @@ std::int64_t MaskFile::factor(std::int64_t count, int tokens, const std::vector<
   const auto fits = [&](std::int64_t factor) { return ceiling(blocks, factor) == count; };
   if (tokens > 0) return tokens % fine == 0 && fits(tokens / fine) ? tokens / fine : 0;
   if (!fits(least)) return 0;
-  // Kernels' blocks are mostly twice as long; what else could be several things must be said.
+  // Most kernels have blocks of twice the length. Where several other factors fit, the reader must say which.
   if (count > 1 && least != 2 && fits(least + 1))
     throw Error(ErrorCode::kMaskShape,
                 fmt::format("{} has {} blocks where the sequence has {}, so each may hold {} or {} of them",
