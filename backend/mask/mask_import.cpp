@@ -107,7 +107,20 @@ Array MaskFile::bits_of(const std::vector<Array>& arrays) {
                                       "name the arrays as mask.array, mask.counts and mask.starts"));
   if (reading_.delta) found.mask.delta = reading_.delta;
   words_ = std::move(found.words);
+  split_heads(found.mask);
   return bits_of_lists(found.mask, key_blocks_of(found.mask), path_, size_hint(), reading_.max_bytes);
+}
+
+// One list of rows that are more than the query blocks of the sequence is that of all heads, one after another.
+void MaskFile::split_heads(ListedMask& lists) {
+  const std::int64_t block = reading_.q_block > 0 ? reading_.q_block : reading_.block;
+  const std::int64_t queries = !block_starts_.empty() ? std::ssize(block_starts_) - 1
+                               : block > 0            ? ceiling(reading_.tokens, block)
+                                                      : 0;
+  const std::int64_t rows = lists.rows.back();
+  if (lists.rows.size() != 1 || queries == 0 || rows <= queries || rows % queries != 0) return;
+  lists.rows = {rows / queries, queries};
+  words_ += fmt::format(", one list of the rows of {} heads", rows / queries);
 }
 
 // How many key blocks there are: by the tokens and the kernel's key block. Kernels that list key blocks take tables of

@@ -76,6 +76,7 @@ class MaskFile {
   void read_starts_beside();
   void read_starts_inside(std::span<const Array> arrays);
   Array bits_of(const std::vector<Array>& arrays);
+  void split_heads(ListedMask& lists);
   std::int64_t key_blocks_of(const ListedMask& lists) const;
   std::int64_t factor(std::int64_t count, int tokens, const std::vector<std::int32_t>& starts,
                       std::string_view flag) const;

@@ -174,11 +174,13 @@ TEST(ListLayouts, OfSpargeAttention) {
 
 TEST(ListLayouts, OfCsrWithOneArrayOfEntries) {
   read_exactly([](Truth& t) -> std::vector<Named> {
-    Ints pointers;  // [heads, q + 1], counted on from head to head
+    Ints pointers;  // [heads, q + 1], counted on from head to head; or one list of the rows of all heads
     const Ints starts = t.starts();
+    const Named entries{"indices", {std::ssize(t.entries())}, t.entries()};
+    if (t.rng.uniform() < 0.5) return {entries, {"indptr", {std::ssize(starts)}, starts}};
     for (std::int64_t head = 0; head < t.heads; ++head)
       pointers.insert(pointers.end(), starts.begin() + head * t.q, starts.begin() + (head + 1) * t.q + 1);
-    return {{"indices", {std::ssize(t.entries())}, t.entries()}, {"indptr", {t.heads, t.q + 1}, pointers}};
+    return {entries, {"indptr", {t.heads, t.q + 1}, pointers}};
   });
 }
 
