@@ -77,6 +77,7 @@ struct Told {
   std::vector<Comparison> comparisons;
   std::vector<std::optional<PassPicture>> pictures;  // of each comparison, where wanted
   std::vector<Observation> observed;
+  std::vector<std::vector<HeadRow>> heads;  // of each comparison, for tables
 
   Report report() const { return make_report(comparisons, pictures, observed); }
 };
@@ -90,6 +91,7 @@ Told read(const std::vector<std::string>& files, const std::string& format) {
     for (Observation& observation : observations(reader)) told.observed.push_back(std::move(observation));
     for (Comparison& comparison : compare_store(reader)) {
       if (format == "html") told.pictures.push_back(slowest_pass_picture(reader, comparison));
+      if (format == "csv") told.heads.push_back(head_rows(reader, comparison));
       told.comparisons.push_back(std::move(comparison));
     }
   }
@@ -97,7 +99,7 @@ Told read(const std::vector<std::string>& files, const std::string& format) {
 }
 
 void write_tables(CommandContext& context, const Told& told, const std::string& folder, bool force) {
-  const std::map<std::string, std::string> files = render_csv(told.comparisons);
+  const std::map<std::string, std::string> files = render_csv(told.comparisons, told.heads);
   write_into(folder, files, force);
   context.err << fmt::format("wrote {} tables into {}\n", files.size(), folder);
 }

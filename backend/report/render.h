@@ -8,6 +8,7 @@
 
 #include "backend/analysis/changed_settings.h"
 #include "backend/analysis/comparison.h"
+#include "backend/analysis/head_rows.h"
 #include "backend/analysis/observation.h"
 #include "backend/analysis/pass_picture.h"
 #include "backend/analysis/regression.h"
@@ -18,7 +19,8 @@ namespace spscope {
 
 struct TerminalStyle {
   bool color = false;
-  int width = 120;  // columns
+  int width = 120;        // columns of sentences
+  int table_width = 120;  // columns of tables: those that matter less are left out where there is no room
 };
 // The output of `run`, `compare` and `plan`: the headline, a table of strategies for each mode, warnings, conclusions.
 std::string render_terminal(const Comparison& comparison, const TerminalStyle& style = {});
@@ -45,9 +47,11 @@ Report make_report(std::span<const Comparison> comparisons, std::span<const std:
                    std::span<const Observation> observed = {});
 // GitHub's Markdown. Charts become tables.
 std::string render_markdown(const Report& report);
-// Tables by file name, RFC 4180: figures of strategies, layer passes, ranks and waits, in base units that the headings
-// name (makespan_ns), with all their digits. A text that a spreadsheet would take for a formula gets an apostrophe.
-std::map<std::string, std::string> render_csv(std::span<const Comparison> comparisons);
+// Tables by file name, RFC 4180: figures of strategies, layer passes, ranks, waits and heads, in base units that the
+// headings name (makespan_ns), with all their digits. A text that a spreadsheet would take for a formula gets an
+// apostrophe. `heads`: of each comparison.
+std::map<std::string, std::string> render_csv(std::span<const Comparison> comparisons,
+                                              std::span<const std::vector<HeadRow>> heads);
 // One page without scripts or external resources. All text is escaped.
 std::string render_html(const Report& report);
 

@@ -129,14 +129,22 @@ std::string waits_table(std::span<const Comparison> comparisons) {
   return csv.take();
 }
 
+std::string heads_table(std::span<const std::vector<HeadRow>> heads) {
+  CsvText csv("workload,strategy,denoise_step,layer,axis,head,density,rank");
+  for (std::size_t w = 0; w < heads.size(); ++w)
+    for (const HeadRow& h : heads[w])
+      csv.add({w, h.strategy, h.denoise_step, h.layer, std::string(h.axis == AttendedAxis::kOuter ? "outer" : "inner"),
+               h.head, h.density, h.rank});
+  return csv.take();
+}
+
 }  // namespace
 
-std::map<std::string, std::string> render_csv(std::span<const Comparison> comparisons) {
-  return {{"strategies.csv", strategies_table(comparisons)},
-          {"layer_passes.csv", passes_table(comparisons)},
-          {"ranks.csv", ranks_table(comparisons)},
-          {"terms.csv", terms_table(comparisons)},
-          {"waits.csv", waits_table(comparisons)}};
+std::map<std::string, std::string> render_csv(std::span<const Comparison> comparisons,
+                                              std::span<const std::vector<HeadRow>> heads) {
+  return {{"strategies.csv", strategies_table(comparisons)}, {"layer_passes.csv", passes_table(comparisons)},
+          {"ranks.csv", ranks_table(comparisons)},           {"terms.csv", terms_table(comparisons)},
+          {"waits.csv", waits_table(comparisons)},           {"heads.csv", heads_table(heads)}};
 }
 
 }  // namespace spscope

@@ -183,7 +183,11 @@ std::string ReportExport::why_not(Session& session, const ReportInput& input, co
 ChildResult ReportExport::write_document(const ReportInput& input, Form form, const std::string& path) {
   if (form == Form::kCsv) {
     std::filesystem::create_directories(path);
-    for (const auto& [name, text] : render_csv(input.comparisons()))
+    std::vector<std::vector<HeadRow>> heads;
+    for (const ReportInput::File& file : input.files)
+      for (const Comparison& comparison : file.content->comparisons)
+        heads.push_back(head_rows(StoreReader(file.path), comparison));
+    for (const auto& [name, text] : render_csv(input.comparisons(), heads))
       write_whole_file((std::filesystem::path(path) / name).string(), text);
   } else {
     write_whole_file(path, form == Form::kJson       ? render_json(input.comparisons())

@@ -17,6 +17,7 @@ using PassPictures = std::vector<std::optional<PassPicture>>;  // of each compar
 
 struct ReportInput {
   struct File {
+    std::string path;
     std::shared_ptr<const FileContent> content;
     std::shared_ptr<const PassPictures> pictures;  // absent: none
   };

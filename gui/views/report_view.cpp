@@ -98,8 +98,8 @@ class ReportView final : public View {
       QuerySlot<Illustrated>& slot = illustrated(session, file, content);
       input.reading |= slot.loading();
       const auto document = slot.current() ? slot.share() : nullptr;
-      input.files.push_back(
-          {content, document ? std::shared_ptr<const PassPictures>(document, &document->pictures) : nullptr});
+      input.files.push_back({file.path, content,
+                             document ? std::shared_ptr<const PassPictures>(document, &document->pictures) : nullptr});
     }
     return input;
   }

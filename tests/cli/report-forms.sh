@@ -24,7 +24,7 @@ part csv
 expect_exit 0 run --set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 --set run.denoise_steps=2 -s ulysses -s ring -o kept.db
 expect_refused '-o FOLDER' -- report kept.db --format csv
 expect_exit 0 report kept.db --format csv -o tables
-expect_err 'wrote 5 tables'
+expect_err 'wrote 6 tables'
 [ ! -s "$out" ] || fail "something was printed"
 expect_exit 0 report kept.db --json
 python3 - "$out" tables <<'END' || fail "the tables differ from the JSON"
@@ -51,6 +51,11 @@ for s in strategies.values():
     ranks = [r for r in rows("ranks") if r["strategy"] == s["id"]]
     for key in ("compute_ns", "wait_late_peer_ns", "wire_ns", "other_ns", "bytes_sent", "waited_for_ns"):
         assert [float(r[key]) for r in ranks] == s[key], key
+    heads = [r for r in rows("heads") if r["strategy"] == s["id"]]
+    assert [r["rank"] for r in heads[:8]] == [str(h) if s["id"] == "ulysses" else "" for h in range(8)]
+    for layer in s["by_layer"]:
+        of = [float(r["density"]) for r in heads if int(r["denoise_step"]) == layer["denoise_step"] and int(r["layer"]) == layer["layer"]]
+        assert len(of) == 8 and abs(sum(of) / 8 - layer["density"]) < 0.002, (of, layer)
     assert {r["term"]: int(r["mean_over_ranks_ns"]) for r in rows("terms") if r["strategy"] == s["id"]} == s["terms_ns"]
 END
 expect_exit 2 report kept.db --format csv -o tables

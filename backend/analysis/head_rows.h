@@ -1,0 +1,25 @@
+// The heads of all layer passes: how dense the mask of each is, and which rank computes it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+#include "backend/store/store_reader.h"
+
+namespace spscope {
+
+struct HeadRow {
+  std::string strategy;  // StrategyResult::id
+  int denoise_step = 0, layer = 0;
+  AttendedAxis axis = AttendedAxis::kInner;
+  int head = 0;
+  double density = 0;       // active over all, to 0.002: from the thumbnail
+  std::optional<int> rank;  // absent where several ranks share the head, or the file has no plan
+};
+
+// By strategy, denoise step, layer, axis and head; of strategies and masks that the file holds.
+std::vector<HeadRow> head_rows(const StoreReader& reader, const Comparison& comparison);
+
+}  // namespace spscope
