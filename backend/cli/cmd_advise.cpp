@@ -271,9 +271,7 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
     context.out << object.dump(2) << '\n';
     return code;
   }
-  TerminalStyle style;
-  style.color = context.color;
-  style.width = text_width();
+  const TerminalStyle style = terminal_style(context.color);
   for (const std::string& sentence : advice.sentences) context.out << wrapped_text(sentence, style.width);
   context.out << '\n' << wrapped_text(question_line(advice), style.width);
   context.out << render_terminal(advice_section(advice), style);

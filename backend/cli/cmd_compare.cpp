@@ -90,9 +90,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
         "no more ranks than cores and nothing else running; without --fail-above the runs are shown");
   const bool worse = judged && std::ranges::any_of(changed, &Change::regression);
 
-  TerminalStyle style;
-  style.color = context.color;
-  style.width = text_width();
+  const TerminalStyle style = terminal_style(context.color);
   if (context.json) {
     std::vector<Comparison> all;
     for (const auto& comparisons : of_file) all.insert(all.end(), comparisons.begin(), comparisons.end());

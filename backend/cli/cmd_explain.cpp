@@ -29,9 +29,7 @@ int run_explain(CommandContext& context, const ExplainFlags& flags) {
     context.out << render_json(explanation);
     return kExitDone;
   }
-  TerminalStyle style;
-  style.color = context.color;
-  style.width = text_width();
+  const TerminalStyle style = terminal_style(context.color);
   bool first = true;
   for (const Section& section : explanation_sections(explanation)) {
     context.out << (first ? "" : "\n") << section.title << '\n' << render_terminal(section, style);

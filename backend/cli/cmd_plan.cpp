@@ -147,9 +147,7 @@ int run_plan(CommandContext& context, const PlanFlags& flags) {
   ProgressPrinter printer(context, "bar");
   const Comparison comparison = plan_all(job, masks, printer);
   printer.clear();
-  TerminalStyle style;
-  style.color = context.color;
-  style.width = text_width();
+  const TerminalStyle style = terminal_style(context.color);
   context.out << (context.json ? render_json({&comparison, 1}) : render_terminal(comparison, style));
   if (!context.json && std::ranges::any_of(comparison.strategies, &StrategyResult::legal))
     context.out << fmt::format("Balance and bytes do not say which is fastest. Times by the cost model:\n  {}\n",

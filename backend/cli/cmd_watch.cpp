@@ -1,7 +1,5 @@
 // `spscope watch OUT`: the state of a run in progress, refreshed until the run ends. Only reads.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "backend/cli/command.h"
+#include "backend/cli/help_format.h"
 #include "backend/cli/print_watch.h"
 #include "backend/store/output_file.h"
 
@@ -23,12 +22,6 @@ struct WatchFlags {
   bool once = false;
   double every_s = 0.5;
 };
-
-int terminal_columns() {
-  winsize window{};
-  constexpr int kUnknown = 120;
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : kUnknown;
-}
 
 CollectingNote collection_of(const std::string& file) {
   if (std::optional<CollectingNote> note = find_collection(file)) return *note;

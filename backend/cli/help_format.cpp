@@ -7,15 +7,23 @@
 #include <sstream>
 
 #include "backend/base/number_text.h"
+#include "backend/config/environment.h"
 
 namespace spscope {
 
-int text_width() {
-  constexpr int kFewestColumns = 60;
+int terminal_columns() {
   winsize size = {};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return kMostColumns;
-  return std::clamp(static_cast<int>(size.ws_col), kFewestColumns, kMostColumns);
+  const bool is_terminal = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return is_terminal && size.ws_col > 0 ? size.ws_col : kMostColumns;
+}
+
+int text_width() { return std::clamp(terminal_columns(), kLeastColumns, kMostColumns); }
+
+TerminalStyle terminal_style(bool color) {
+  const int columns = columns_asked_for();
+  return {.color = color,
+          .width = text_width(),
+          .table_width = std::max(columns > 0 ? columns : terminal_columns(), kLeastColumns)};
 }
 
 std::string hanging_text(std::string_view name, std::string_view text, int from, int width) {

@@ -5,12 +5,20 @@
 #include <string>
 #include <string_view>
 
+#include "backend/report/render.h"
+
 namespace spscope {
 
-inline constexpr int kMostColumns = 120;  // no text is set wider, whatever the terminal
+inline constexpr int kLeastColumns = 60, kMostColumns = 120;  // no text is set narrower or wider, whatever the terminal
 
+// Columns of the terminal that standard output is; 120 where it is none.
+int terminal_columns();
 // Columns of the terminal that standard output is, within 60 and 120; 120 where it is none.
 int text_width();
+
+// For standard output. Tables are as wide as the terminal, at least 60 columns, and 120 where there is none; the
+// environment variable COLUMNS says another width.
+TerminalStyle terminal_style(bool color);
 
 // "name      text" with the text from the column `from` on, broken so that it fits.
 std::string hanging_text(std::string_view name, std::string_view text, int from, int width);

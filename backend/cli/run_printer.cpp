@@ -25,9 +25,7 @@ int RunPrinter::show_result(const std::string& path, const std::string& wanted) 
   const StoreReader reader(path);
   std::vector<Comparison> comparisons = compare_store(reader);
   for (Comparison& c : comparisons) c.file = wanted;
-  TerminalStyle style;
-  style.color = context_.color;
-  style.width = text_width();
+  const TerminalStyle style = terminal_style(context_.color);
   if (holds_result_) held_ = comparisons;
   if (context_.json && !holds_result_)
     context_.out << render_json(comparisons);
@@ -49,9 +47,7 @@ void RunPrinter::show_beside(const Comparison& then, const WhatIf& what_if) {
     context_.out << render_json(both);
     return;
   }
-  TerminalStyle style;
-  style.color = context_.color;
-  style.width = text_width();
+  const TerminalStyle style = terminal_style(context_.color);
   const Section section = what_if_section(held_.front(), then, what_if);
   context_.out << '\n' << section.title << '\n' << render_terminal(section, style);
 }

@@ -60,6 +60,11 @@ bool colors_are_forbidden() {
   return forbidden != nullptr && *forbidden != '\0';
 }
 
+int columns_asked_for() {
+  const char* const columns = std::getenv("COLUMNS");
+  return columns != nullptr ? std::max(0, std::atoi(columns)) : 0;
+}
+
 bool has_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");

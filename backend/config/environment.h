@@ -29,6 +29,8 @@ std::string gtk_theme();
 bool terminal_is_dumb();
 // Whether the user asks for output without colours: $NO_COLOR is set and not empty (no-color.org).
 bool colors_are_forbidden();
+// The width that the user asks for, $COLUMNS; 0 when it is not set.
+int columns_asked_for();
 
 // Whether a program of this name is on the $PATH.
 bool has_program(const std::string& name);

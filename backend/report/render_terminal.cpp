@@ -106,7 +106,9 @@ std::string hidden_columns(const Table& table, const std::vector<std::size_t>& k
     if (std::ranges::find(kept, c) == kept.end())
       names += (names.empty() ? "" : ", ") + printable_line(table.columns[c].heading);
   if (names.empty()) return "";
-  return wrapped_text(fmt::format("No room in {} columns for: {}.", style.width, names), style.width);
+  return wrapped_text(
+      fmt::format("No room in {} columns for: {}. The variable COLUMNS sets the width.", style.table_width, names),
+      style.width);
 }
 
 // The notes of a table, where the columns that they speak of are shown; and what the mark means.
@@ -195,8 +197,8 @@ std::vector<const Block*> terminal_order(const Section& section) {
 
 std::string render_terminal(const Table& table, const TerminalStyle& style) {
   Grid grid = lay_out(table);
-  const std::vector<std::size_t> kept = fitting_columns(table, grid, style.width);
-  if (!table.columns.empty() && table.columns[0].left) shorten_names(grid, kept, style.width);
+  const std::vector<std::size_t> kept = fitting_columns(table, grid, style.table_width);
+  if (!table.columns.empty() && table.columns[0].left) shorten_names(grid, kept, style.table_width);
   const std::string gap(kGap, ' ');
   std::string text = table.caption.empty() ? "" : printable_line(table.caption) + '\n', line;
   for (std::size_t c : kept)

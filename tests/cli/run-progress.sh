@@ -99,3 +99,8 @@ TERM=dumb on_terminal "${run[@]}"
 ! has_escapes || fail "escape sequences on a dumb terminal: $(cat -v shown)"
 TERM=xterm OMPI_COMM_WORLD_SIZE=2 on_terminal 100 compare kept.db
 ! has_escapes || fail "escape sequences below mpirun: $(cat -v shown)"
+# Tables are as wide as the terminal, or as COLUMNS says.
+on_terminal 220 compare kept.db
+! grep -a 'No room in' shown || fail "columns are left out of a wide terminal"
+COLUMNS=80 expect_exit 0 compare kept.db
+expect_out 'No room in 80 columns'

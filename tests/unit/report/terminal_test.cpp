@@ -44,7 +44,7 @@ TEST(Terminal, ShowsWhoWinsWhyAndHowFarItCanBeTrusted) {
 
 TEST(Terminal, FitsItsWidthByDroppingColumnsThatMatterLeast) {
   Comparison c = sample_comparison();
-  const auto summary = [&](int width) { return render_terminal(make_section("summary", {c}), {false, width}); };
+  const auto summary = [&](int width) { return render_terminal(make_section("summary", {c}), {false, width, width}); };
   for (int width : {140, 120, 100, 80, 70}) {
     const std::string text = summary(width);
     EXPECT_LE(widest_line(text), width);
