@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(Library, TilesOfEveryPlan, ::testing::ValuesIn(testing:
                          [](const auto& info) { return info.param.name; });
 
 TEST(HeadLoads, CountRowsAndColumns) {
-  const BlockMask mask = testing::random_mask(2, 70, 2, 0.3, 5);
+  const BlockMask mask = testing::random_mask(2, 70 * 2, 2, 0.3, 5);
   const HeadLoads loads = head_loads(mask, 1);
   for (std::int32_t i = 0; i < 70; ++i) {
     int row = 0, column = 0;

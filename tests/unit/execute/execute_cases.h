@@ -6,24 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "backend/base/rng.h"
 #include "backend/execute/execute.h"
 #include "backend/execute/reference/reference.h"
 #include "backend/plan/plan_builder.h"
 #include "backend/strategies/strategy.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope::testing {
-
-inline BlockMask random_mask(int heads, std::int32_t tokens, std::int32_t block, double density,
-                             std::uint64_t seed = 3) {
-  BlockMask mask(heads, BlockMask::uniform_starts(tokens, block));
-  Rng rng(seed);
-  for (int head = 0; head < heads; ++head)
-    for (std::int32_t q = 0; q < mask.blocks(); ++q)
-      for (std::int32_t k = 0; k < mask.blocks(); ++k)
-        if (rng.uniform() < density) mask.set(head, q, k);
-  return mask;
-}
 
 // 4 heads of dim 8 over 100 tokens in blocks of 16 (the last one ragged).
 inline Request small_request(int ranks, Dtype dtype = Dtype::kFp32, double density = 0.6) {

@@ -42,7 +42,7 @@ TEST(MakespanBound, CountsOnlyRowsWithKeys) {
 TEST(MakespanBound, IsNotExceededByAnyStrategyOnAnyMask) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const double density = 0.05 + 0.045 * static_cast<double>(seed);
-    const Request request = Request::attention(6, 6, 4, testing::random_mask(6, 13, 4, density, seed));
+    const Request request = Request::attention(6, 6, 4, testing::random_mask(6, 13 * 4, 4, density, seed));
     const std::int64_t bound_ns = makespan_bound_ns(request, testing::plan_of(request, "single"), kCosts);
     EXPECT_GT(bound_ns, 0);
     for (const Plan& plan :

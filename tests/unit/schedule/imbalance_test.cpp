@@ -96,7 +96,7 @@ TEST(Imbalance, TheLiteralFormWaitsForAllRanksTheCodesFormForTheRing) {
 TEST(Imbalance, CoupledIsTheRecurrenceOverItsMean) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const int ranks = std::array{2, 3, 4, 5, 8}[seed % 5];
-    const BlockMask mask = testing::random_mask(1, 17, 4, 0.15, seed);
+    const BlockMask mask = testing::random_mask(1, 17 * 4, 4, 0.15, seed);
     const Request request = Request::attention(ranks, 1, 2, mask);
     const Plan plan = plan_of(request, "ring");
     const std::vector<std::int64_t> area = attended_area(plan);

@@ -34,7 +34,7 @@ Plan recorded_together(const Request& request, std::string_view name, int layers
 }
 
 Request request_of(int ranks, std::uint64_t seed) {
-  return Request::attention(ranks, 4, 8, random_mask(4, 8, 4, 0.5, seed));
+  return Request::attention(ranks, 4, 8, random_mask(4, 8 * 4, 4, 0.5, seed));
 }
 
 // A ring of two ranks on a network that takes no time. In the first layer an attend takes 10 ns on rank 0 and 20 ns on

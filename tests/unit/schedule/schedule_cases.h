@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "backend/base/rng.h"
 #include "backend/plan/plan_builder.h"
 #include "backend/schedule/network.h"
 #include "backend/strategies/strategy.h"
 #include "tests/support/plan_library.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope::testing {
 
@@ -30,11 +30,6 @@ BlockMask mask_of(int heads, int blocks, int block_tokens, Active&& active) {
       for (int k = 0; k < blocks; ++k)
         if (active(h, q, k)) mask.set(h, q, k);
   return mask;
-}
-
-inline BlockMask random_mask(int heads, int blocks, int block_tokens, double density, std::uint64_t seed) {
-  Rng rng(seed);
-  return mask_of(heads, blocks, block_tokens, [&](int, int, int) { return rng.uniform() < density; });
 }
 
 inline Plan plan_of(const Request& request, std::string_view strategy,
