@@ -71,6 +71,9 @@ function(spscope_library name)
   endif()
 endfunction()
 
+# Code of tests compiles longer than it runs.
+set(SPSCOPE_TEST_OPTIMISATION $<$<CONFIG:Release>:-O0>)
+
 # spscope_test_program(NAME): a program of the tests of many folders (spscope_test ... PROGRAM NAME). One for all links once,
 #   and its tests need no more than a folder's name; `--folder=PATH` runs those of one.
 function(spscope_test_program name)
@@ -78,6 +81,7 @@ function(spscope_test_program name)
   target_link_libraries(${name} PRIVATE spscope_flags fmt::fmt GTest::gtest GTest::gmock)
   target_compile_definitions(${name} PRIVATE
     SPSCOPE_TEST_FOLDERS="$<JOIN:$<TARGET_PROPERTY:${name},SPSCOPE_TEST_FOLDERS>,:>")
+  target_compile_options(${name} PRIVATE ${SPSCOPE_TEST_OPTIMISATION})
   if(SPSCOPE_USE_PCH)
     target_precompile_headers(${name} REUSE_FROM spscope_test_pch)
   endif()
@@ -119,7 +123,7 @@ function(spscope_test name)
   if(SPSCOPE_USE_PCH)
     target_precompile_headers(${name} REUSE_FROM spscope_test_pch)
   endif()
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # as spscope_cold, but never -O0: brute force loops long
+  target_compile_options(${name} PRIVATE ${SPSCOPE_TEST_OPTIMISATION})
   if(arg_UNITE)
     spscope_unite(${name})
   endif()

@@ -71,11 +71,11 @@ def build(phase, teller):
     return code == 0
 
 
-def test(phase, tests, suite_of, teller):
+def test(phase, tests, suite_of, at_once, teller):
     """The results of tests; none when ctest wrote none."""
     junit = RESULTS / f"{phase.name}.xml"
     numbers = ",".join(str(t.number) for t in tests)
-    follow(["ctest", "--preset", phase.preset, "--parallel", str(os.cpu_count()), "--output-on-failure", "-I", "0,0,0," + numbers,
+    follow(["ctest", "--preset", phase.preset, "--parallel", str(at_once), "--output-on-failure", "-I", "0,0,0," + numbers,
             "--output-junit", junit], log_of(phase), Suites(phase.name, suite_of), teller, cwd=ROOT)
     try:
         return read_results(junit)
@@ -83,7 +83,7 @@ def test(phase, tests, suite_of, teller):
         return []
 
 
-def run(phase, shares, total, teller):
+def run(phase, everything, shares, total, teller):
     """Builds, tests, and adds to what is summed up."""
     begin = teller.minutes()
     built = build(phase, teller)
@@ -94,7 +94,9 @@ def run(phase, shares, total, teller):
     every = suites.listed(["ctest", "--preset", phase.preset, "--show-only=json-v1"])
     chosen = {t.name: t for t in every if phase.chosen(t)}
     suite_of = {t.name: phase.row or suites.suite_of(t, shares) or "none" for t in chosen.values()}
-    results = test(phase, chosen.values(), suite_of, teller) if chosen else []
+    # Tests of the default set sleep a third of their time. Of the wide set many start more ranks than there are cores.
+    at_once = os.cpu_count() + (not everything)
+    results = test(phase, chosen.values(), suite_of, at_once, teller) if chosen else []
     total.entries += [summary.Entry(r, suite_of[r.name], not phase.row and not chosen[r.name].extended, log_of(phase)) for r in results]
     if not phase.row:
         total.tests = every
@@ -113,7 +115,7 @@ def main():
     RESULTS.mkdir(parents=True)
     shares, teller, total = suites.read_shares(), Teller(), summary.Total()
     for phase in phases(everything):
-        run(phase, shares, total, teller)
+        run(phase, everything, shares, total, teller)
     return summary.report(total, shares, suites.read_slow(), everything, teller)
 
 
