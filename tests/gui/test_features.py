@@ -24,7 +24,8 @@ DEFAULT = {
     "names_are_literal", "keys_of_the_app", "keys_of_the_timeline", "wheel_zooms_at_pointer", "drag_and_shift_wheel_pan", "typing_is_not_a_command",
     "table_sorts_and_filters", "table_copies", "start_opens_by_path", "start_recover", "overview_shows_the_report", "overview_selects_and_says_why",
     "timeline_finds_a_name", "timeline_tells_of_an_event", "a_program_that_was_observed", "lost_events_of_collectors_are_said",
-    "heads_thumbnails", "heads_one_large", "balance_map", "balance_maps_are_lighter_where_figures_are_larger", "balance_what_if",
+    "timeline_matrix", "timeline_brush", "heads_thumbnails", "heads_one_large", "heads_owners", "balance_stragglers", "balance_map",
+    "balance_maps_are_lighter_where_figures_are_larger", "balance_what_if",
     "compare_adds_up", "compare_two_runs", "run_running", "sql_answers", "report_exports_several", "view_dumps_equal_the_command_line",
     "no_window_says_a_way_on"}
 
