@@ -10,8 +10,8 @@
 
 #include "backend/base/error.h"
 #include "backend/base/rng.h"
+#include "backend/execute/reference/attention_rows.h"
 #include "backend/execute/reference/layer_reference.h"
-#include "kernels/reference.h"
 
 namespace spscope {
 namespace {
@@ -179,42 +179,23 @@ std::vector<Reference::Row> Reference::choose_rows(const Request& request, int l
 void Reference::compute(const Request& request, const Activations& activations, std::span<const Row> rows) {
   const Row& first = rows.front();
   const bool inner = axis_of(first.layer) == AttendedAxis::kInner;
-  const BlockMask& mask = request.executed_mask(axis_of(first.layer)).mask();
   const AttentionInput& input = activations.attentions[static_cast<std::size_t>(first.layer)];
   const int dim = request.head_dim;
   const std::int64_t stride = inner ? dim : std::int64_t{activations.inner_tokens} * dim;
-  const auto starts = mask.coarse_starts();
-  const auto data = [&](const std::vector<float>& array, std::int32_t token) {
-    const std::int64_t row = inner ? activations.row(first.batch_entry, first.head, first.outer, token)
-                                   : activations.row(first.batch_entry, first.head, token, first.inner);
-    return array.data() + row * dim;
-  };
-  std::vector<kernels::RowBlock> q, k, v;
-  std::vector<std::int32_t> row_begin = {0}, k_block;
-  for (std::int32_t b = 0; b < mask.coarse_blocks(); ++b) {
-    const std::int32_t begin = starts[static_cast<std::size_t>(b)],
-                       size = starts[static_cast<std::size_t>(b) + 1] - begin;
-    k.push_back({data(input.k, begin), size, stride});
-    v.push_back({data(input.v, begin), size, stride});
-  }
-  for (const Row& row : rows) {
-    const std::int32_t token = inner ? row.inner : row.outer;
-    const auto block = static_cast<std::int32_t>(std::ranges::upper_bound(starts, token) - starts.begin()) - 1;
-    q.push_back({data(input.q, token), 1, stride});
-    for (std::int32_t b = 0; b < mask.coarse_blocks(); ++b)
-      if (mask.active(row.head, block, b)) k_block.push_back(b);
-    row_begin.push_back(static_cast<std::int32_t>(k_block.size()));
-  }
-  const kernels::AttentionTask task{.dtype = Dtype::kFp32,
-                                    .head_dim = dim,
-                                    .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim))),
-                                    .q = q,
-                                    .state = {},
-                                    .k = k,
-                                    .v = v,
-                                    .row_begin = row_begin,
-                                    .k_block = k_block};
-  const kernels::ReferenceRows made = kernels::reference_attention(task);
+  const std::int64_t begin =
+      dim * activations.row(first.batch_entry, first.head, inner ? first.outer : 0, inner ? 0 : first.inner);
+  const HeadRows of = {.q = input.q.data() + begin,
+                       .k = input.k.data() + begin,
+                       .v = input.v.data() + begin,
+                       .q_stride = stride,
+                       .k_stride = stride,
+                       .v_stride = stride,
+                       .head_dim = dim,
+                       .head = first.head,
+                       .mask = &request.executed_mask(axis_of(first.layer)).mask()};
+  std::vector<std::int32_t> tokens;
+  for (const Row& row : rows) tokens.push_back(inner ? row.inner : row.outer);
+  const kernels::ReferenceRows made = attention_rows(of, tokens);
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   expected_.insert(expected_.end(), made.out.begin(), made.out.end());
   for (std::size_t row = 0; row < rows.size(); ++row)
