@@ -2,7 +2,7 @@
 // source is predicted once by parameters that have not seen it. Every prediction is that of `spscope run` on the config
 // that measured_configs writes for the row.
 //
-//   fit_bench ROOT [--write]   ROOT: the repository; --write: docs/accuracy.md and the profiles
+//   fit_bench ROOT [--write]   ROOT: the repository; --write: docs/accuracy.md, its rows, and the profiles
 #include <fmt/format.h>
 
 #include <iostream>
@@ -35,7 +35,7 @@ int run(const std::string& root, bool write) {
   std::cout << misordered_text(e, unseen.seconds) << contradictions_text(e, unseen.seconds, all.values);
   for (const LeftOut& out : e.left_out) std::cout << out.row.id << ' ' << out.reason << '\n';
   if (!write) return 0;
-  write_accuracy(root + "/docs/accuracy.md", e, fitted, unseen.seconds, all.values);
+  write_accuracy(root, e, fitted, unseen.seconds, all.values);
   write_ratio_errors(root + "/backend/analysis/ratio_error.def", e, summarize(e, unseen.seconds));
   write_layers(root, profiles);
   write_clusters(root + "/backend/config/clusters", e, all.values);

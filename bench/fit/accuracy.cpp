@@ -68,6 +68,29 @@ Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
   return s;
 }
 
+std::map<std::pair<std::string, int>, GroupSummary> summarize_groups(const Evaluation& e,
+                                                                     const std::vector<double>& seconds) {
+  const auto group_of = [](const TimingRow& r) {
+    return std::pair(std::string(r.nvlink() ? "NVLink" : "PCIe"), r.gpus <= 2 ? r.gpus : r.gpus <= 4 ? 4 : 8);
+  };
+  std::map<std::pair<std::string, int>, std::vector<double>> errors;
+  for (std::size_t i = 0; i < e.rows.size(); ++i)
+    errors[group_of(e.rows[i].row())].push_back(std::abs(seconds[i] / e.rows[i].row().seconds - 1));
+  std::map<std::pair<std::string, int>, GroupSummary> groups;
+  for (const auto& [group, list] : errors) {
+    GroupSummary& s = groups[group];
+    s.rows = static_cast<int>(list.size());
+    s.median = median_of(list);
+    s.within_30 = static_cast<double>(std::ranges::count_if(list, [](double x) { return x <= 0.3; })) / s.rows;
+  }
+  for (const auto& [i, j, measured] : pairs_apart(e)) {
+    GroupSummary& s = groups[group_of(e.rows[i].row())];
+    ++s.pairs;
+    s.pairs_in_order += (measured > 1) == (seconds[i] / seconds[j] > 1);
+  }
+  return groups;
+}
+
 std::string strategy_text(const RowModel& row) {
   const TimingRow& r = row.row();
   std::string text = r.gpus == 1 ? "single" : "";

@@ -21,6 +21,15 @@ struct Summary {
 Summary summarize(const Evaluation& e, const std::vector<double>& seconds);
 std::string summary_text(const Summary& s);
 
+// Rows with one kind of link between GPUs and as many GPUs, and pairs_apart() among them.
+struct GroupSummary {
+  int rows = 0, pairs = 0, pairs_in_order = 0;
+  double median = 0, within_30 = 0;
+};
+// By link, "NVLink" or "PCIe", and the most GPUs of the group: 1, 2, 4 (3 and 4) and 8 (5 to 8).
+std::map<std::pair<std::string, int>, GroupSummary> summarize_groups(const Evaluation& e,
+                                                                     const std::vector<double>& seconds);
+
 // "one GPU", "NVLink" or "PCIe".
 std::string kind_of(const TimingRow& row);
 

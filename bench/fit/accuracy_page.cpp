@@ -19,20 +19,33 @@ std::string citation(std::string source) {
   return source;
 }
 
-// What other programs of bench/fit wrote into the page stays, from this heading on.
-std::string kept_sections(const std::string& path) {
-  constexpr std::string_view kHeading = "\n## Attention and collectives\n";
+// What is written by hand or by other programs stays, from this heading on.
+std::string kept_sections(const std::string& path, std::string_view heading) {
   const Result<std::string> old = read_text_file(path, 1 << 20);
-  if (!old) return "";
-  const std::size_t begin = old->find(kHeading);
-  return begin == old->npos ? "" : old->substr(begin);
+  const std::size_t begin = old ? old->find(fmt::format("\n## {}\n", heading)) : std::string::npos;
+  return begin == std::string::npos ? "" : old->substr(begin);
+}
+
+std::string groups_section(const std::map<std::pair<std::string, int>, GroupSummary>& groups) {
+  std::string text =
+      "| link | GPUs | runs | half of them are within | within 30 % | pairs of strategies in order |\n"
+      "| --- | --- | --- | --- | --- | --- |\n";
+  for (const auto& [group, s] : groups) {
+    const auto& [link, gpus] = group;
+    text += fmt::format("| {} | {} | {} | {:.1f} % | {:.0f} % | {} |\n", link,
+                        gpus == 4   ? "3 or 4"
+                        : gpus == 8 ? "5 to 8"
+                                    : std::to_string(gpus),
+                        s.rows, 100 * s.median, 100 * s.within_30,
+                        s.pairs > 0 ? fmt::format("{} of {}", s.pairs_in_order, s.pairs) : "");
+  }
+  return text;
 }
 
 std::string summary_section(const Summary& seen, const Summary& unseen) {
   std::string text =
-      "## Summary\n\n"
-      "| | rows | median error | within 30 % | speed-up, 1 to 8 GPUs, NVLink | pairs of strategies in order |\n"
-      "| --- | --- | --- | --- | --- | --- |\n";
+      "| | runs | half of them are within | within 30 % | speed-up, 1 to 8 GPUs, NVLink | pairs of strategies in order "
+      "|\n| --- | --- | --- | --- | --- | --- |\n";
   const auto line = [&](const char* name, const Summary& s) {
     text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {:.1f} % | {} of {} ({:.0f} %) |\n", name, s.rows,
                         100 * s.median, 100 * s.within_30, 100 * s.speedup, s.pairs_in_order, s.pairs,
@@ -45,21 +58,16 @@ std::string summary_section(const Summary& seen, const Summary& unseen) {
                       limit(unseen.within_30 >= 0.8, "80 %"), limit(unseen.speedup <= 0.14, "at most 14 %"),
                       limit(unseen.pairs_in_order >= 0.85 * unseen.pairs, "85 %"));
   text +=
-      "\n| kind of machine | rows | median error, unseen | error of ratios between strategies | pairs |\n"
-      "| --- | --- | --- | --- | --- |\n";
-  for (const auto& [kind, error] : unseen.by_machine) {
-    const auto ratio = unseen.ratios.find(kind);
-    const bool has = ratio != unseen.ratios.end();
-    text += fmt::format("| {} | {} | {:.1f} % | {} | {} |\n", kind, error.second, 100 * error.first,
-                        has ? fmt::format("{:.1f} %", 100 * ratio->second.first) : "",
-                        has ? std::to_string(ratio->second.second) : "");
-  }
+      "\nTimes between strategies on the same GPUs are ratios, and have an error of their own:\n\n"
+      "| link | pairs | half of the ratios are within |\n| --- | --- | --- |\n";
+  for (const auto& [kind, ratio] : unseen.ratios)
+    text += fmt::format("| {} | {} | {:.1f} % |\n", kind, ratio.second, 100 * ratio.first);
   return text;
 }
 
 std::string rows_section(const Evaluation& e, const std::vector<double>& fitted, const std::vector<double>& unseen) {
   std::string text =
-      "## Rows\n\nSeconds; of a step where the scope is `step`.\n\n"
+      "## Whole runs\n\nSeconds; of a step where the scope is `step`.\n\n"
       "| id | GPU | model | pixels | strategy | code | measured | predicted | error | unseen | error |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   std::string source;
@@ -83,22 +91,33 @@ std::string left_out_section(const Evaluation& e) {
 
 }  // namespace
 
-void write_accuracy(const std::string& path, const Evaluation& e, const std::vector<double>& fitted,
+void write_accuracy(const std::string& root, const Evaluation& e, const std::vector<double>& fitted,
                     const std::vector<double>& unseen, std::span<const double> values) {
-  const std::string text =
+  const std::string page = root + "/docs/accuracy.md", rows = root + "/bench/measured/accuracy.md";
+  const std::string summary =
       "# How far predictions can be trusted\n\n"
-      "Published times of whole runs, and what spscope predicts for them. bench/fit_bench.cpp writes this page: "
-      "`fit_bench . --write`.\n"
-      "[bench/measured/README.md](../bench/measured/README.md) says how you get the config of a row; `spscope run "
-      "CONFIG` predicts it.\n"
-      "*Unseen*: for each source the parameters are fitted again, from their priors and without any row of the source, "
-      "and\npredict its rows: what a run of your own can expect. Misses are not left out.\n\n" +
-      summary_section(summarize(e, fitted), summarize(e, unseen)) + "\n" + rows_section(e, fitted, unseen) +
-      "\n## Pairs in the wrong order\n\nStrategies of one source, model and shape on as many GPUs, over 8 % apart; "
-      "predicted with the source unseen.\n\n| GPUs | one | other | measured, one over other | predicted |\n"
-      "| --- | --- | --- | --- | --- |\n" +
-      misordered_text(e, unseen) + "\n" + contradictions_text(e, unseen, values) + "\n" + left_out_section(e);
-  write_whole_file(path, text + kept_sections(path));
+      "spscope predicts published times of whole runs. This page says how far off it is. Each run is predicted without "
+      "its\nsource: the parameters are fitted again, from their priors, to the runs of all other sources. That is what "
+      "a "
+      "run of your\nown can expect. [bench/measured/accuracy.md](../bench/measured/accuracy.md) has every run with its "
+      "misses, and\n[bench/measured/README.md](../bench/measured/README.md) says how you get the config of a row. "
+      "`fit_bench . --write`\n(bench/fit_bench.cpp) writes both pages.\n\n"
+      "## Whole runs, by link and number of GPUs\n\n" +
+      groups_section(summarize_groups(e, unseen)) +
+      "\nPairs are two strategies of one source, model and shape on as many GPUs, measured over 8 % apart. No run is "
+      "on several\nnodes, and none has sparse attention on several GPUs.\n\n## All runs\n\n" +
+      summary_section(summarize(e, fitted), summarize(e, unseen)) + "\n## Where the order is wrong\n\n" +
+      contradictions_text(e, unseen, values);
+  write_whole_file(page, summary + kept_sections(page, "Attention kernels and collectives"));
+  const std::string list =
+      "# Predictions of published runs\n\n"
+      "The rows behind [docs/accuracy.md](../../docs/accuracy.md), written by `fit_bench . --write`. *Unseen* is "
+      "predicted without\nany row of the same source.\n\n" +
+      rows_section(e, fitted, unseen) +
+      "\n## Pairs in the wrong order\n\nPredicted with the source unseen.\n\n"
+      "| GPUs | one | other | measured, one over other | predicted |\n| --- | --- | --- | --- | --- |\n" +
+      misordered_text(e, unseen) + "\n" + left_out_section(e);
+  write_whole_file(rows, list + kept_sections(rows, "Attention kernels"));
 }
 
 void write_ratio_errors(const std::string& path, const Evaluation& e, const Summary& unseen) {

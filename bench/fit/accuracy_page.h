@@ -1,5 +1,5 @@
-// What is written down of how far predictions can be trusted: docs/accuracy.md and the errors of ratios that the
-// program has built in.
+// What is written down of how far predictions can be trusted: docs/accuracy.md with the rows behind it,
+// bench/measured/accuracy.md, and the errors of ratios that the program has built in.
 #pragma once
 
 #include <span>
@@ -10,8 +10,9 @@
 
 namespace spscope {
 
-// By row seconds predicted with all rows seen, and with none of the row's source; and the values fitted to all rows.
-void write_accuracy(const std::string& path, const Evaluation& e, const std::vector<double>& fitted,
+// `root`: of the repository. By row seconds predicted with all rows seen, and with none of the row's source; and the
+// values fitted to all rows.
+void write_accuracy(const std::string& root, const Evaluation& e, const std::vector<double>& fitted,
                     const std::vector<double>& unseen, std::span<const double> values);
 
 // The lines of machines that published times are of; the others stay.

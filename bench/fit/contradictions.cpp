@@ -111,13 +111,12 @@ std::string contradictions_text(const Evaluation& e, const std::vector<double>& 
   }
   const std::vector<HostRates> rates = host_rates(e, values);
   return fmt::format(
-      "{} of the {} are of more than two GPUs over PCIe. There hosts differ in how their GPUs are wired, which sources "
-      "do not\nsay: by the fit, {}.\nOne rate for all hosts cannot order strategies on each. With both rates below "
-      "fitted to each host's own times, {} of {} pairs\nare in order; a host that has not been timed has no such "
-      "rates.\n\n{}\n"
-      "The same two strategies on as many GPUs in opposite order, by host. With one order for each two strategies, "
-      "kind "
-      "of\nmachine and number of GPUs, at most {} of {} pairs can be in order.\n\n"
+      "{} of the {} pairs in the wrong order are of more than two GPUs over PCIe. Hosts differ there in how their GPUs "
+      "are\nwired, and sources do not say how: by the fit, {}. No one\nrate can order strategies on every host. With "
+      "both rates below fitted to the times of each host, {} of {} pairs are in\norder. For your own host, give "
+      "`of_4_gbps` and `of_8_gbps` as nccl-tests measures them ([how](clusters.md#the-numbers-of-a-cluster)).\n\n{}\n"
+      "The same two strategies on as many GPUs are in opposite order on different hosts. With one order for each two "
+      "strategies,\nkind of machine and number of GPUs, at most {} of {} pairs can be in order.\n\n"
       "| GPUs | strategies | the first is faster | the second is faster |\n| --- | --- | --- | --- |\n{}",
       wrong_spread, wrong, furthest_apart(rates), in_order, pairs.size(), rates_table(rates), in_one_order,
       pairs.size(), table);

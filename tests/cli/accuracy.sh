@@ -1,15 +1,28 @@
 #!/usr/bin/env bash
-# What docs/accuracy.md says is predicted is what the program prints for the config of the row, and what it says of each limit is
-# what its numbers say.
+# What bench/measured/accuracy.md says is predicted is what the program prints for the config of the row, and docs/accuracy.md sums
+# its rows up: what it says of each limit and of each group of runs is what their numbers say.
 . "$(dirname -- "$0")/common.inc"
 
-"$python" -B - "$SOURCE_DIR/docs/accuracy.md" <<'EOF' || fail "the summary says other than its numbers"
-import re, sys
-cells = {c[1].strip(): c for c in (line.split("|") for line in open(sys.argv[1])) if len(c) > 6}
+"$python" -B - "$SOURCE_DIR" <<'EOF' || fail "the summary says other than its numbers"
+import collections, csv, re, sys
+table = lambda page: [[c.strip() for c in line.split("|")] for line in open(f"{sys.argv[1]}/{page}") if line.startswith("|")]
+summary, measured = table("docs/accuracy.md"), {r["id"]: r for r in csv.DictReader(open(sys.argv[1] + "/bench/measured/end_to_end.csv"))}
+cells = {c[1]: c for c in summary}
 value = [float(re.search(r"([0-9.]+) %", c).group(1)) for c in cells["source unseen"][3:7]]
 said = ["met" in c for c in cells["wanted, unseen"][3:7]]
 assert said == [value[0] <= 11, value[1] >= 80, value[2] <= 14, value[3] >= 85], (value, said)
 assert value[0] <= 11 and value[1] >= 80 and value[2] <= 14 and value[3] >= 79, value
+# Each group of runs is that of its rows, whose predictions are rounded.
+errors, links = collections.defaultdict(list), {"PCIe4": "PCIe", "unknown": "PCIe"}
+for c in table("bench/measured/accuracy.md"):
+    if len(c) == 13 and c[1] in measured:
+        gpus, link = int(measured[c[1]]["gpus"]), re.split("[ ,]", measured[c[1]]["interconnect"])[0]
+        group = links.get(link, "NVLink"), str(gpus) if gpus < 3 else "3 or 4" if gpus < 5 else "5 to 8"
+        errors[group].append(abs(float(c[10]) / float(c[7]) - 1))
+assert sum(map(len, errors.values())) == 300
+for group, of_group in errors.items():
+    row = next(c for c in summary if tuple(c[1:3]) == group)
+    assert int(row[3]) == len(of_group) and abs(float(row[4].split()[0]) - 100 * sorted(of_group)[len(of_group) // 2]) < 0.15, row
 EOF
 
 "$MEASURED_CONFIGS" "$SOURCE_DIR/bench/measured/end_to_end.csv" configs >"$out"
@@ -18,7 +31,7 @@ expect_out 'wrote 300 configs to configs'
 import csv, json, subprocess, sys
 source, program = sys.argv[1:]
 measured = {r["id"]: r for r in csv.DictReader(open(source + "/bench/measured/end_to_end.csv"))}
-cells = [[c.strip() for c in line.split("|")] for line in open(source + "/docs/accuracy.md")]
+cells = [[c.strip() for c in line.split("|")] for line in open(source + "/bench/measured/accuracy.md")]
 rows = [(measured[c[1]], c[8]) for c in cells if len(c) == 13 and c[1] in measured]
 chosen = rows[:: max(1, len(rows) // 10)][:10]
 assert len(chosen) == 10, "the document has other rows than the table"
