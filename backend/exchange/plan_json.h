@@ -1,5 +1,5 @@
 // Plans as JSON, in full, for other programs: an object a line for each op, message, post and value, so that a plan of
-// a million ops is written without holding its text. schemas/plan_ops.schema.json names the keys, docs/plan-json.md
+// a million ops is written without holding its text. schemas/plan_ops.schema.json names the keys, schemas/plan_ops.md
 // explains them.
 #pragma once
 

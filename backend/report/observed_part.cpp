@@ -88,7 +88,7 @@ Section nccl_section(const Observation& o) {
   if (begun > 0) {
     std::string note =
         "Queued: from the call of NCCL until the device began. On device: from then to the end, the wait for ranks "
-        "that came later and the wire together; question 13 of docs/file-format.md tells them apart.";
+        "that came later and the wire together; question 13 of schemas/questions.md tells them apart.";
     if (begun < count)
       note += fmt::format(" Of {} of the {} that ended the begin on the device is not known: they are in neither.",
                           count_text(static_cast<double>(count - begun)), count_text(static_cast<double>(count)));

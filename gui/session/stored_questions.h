@@ -1,4 +1,4 @@
-// Questions in SQL to start from: those of docs/file-format.md, built into the program.
+// Questions in SQL to start from: those of schemas/questions.md, built into the program.
 #pragma once
 
 #include <span>

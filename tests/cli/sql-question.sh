@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# sql answers questions about a stored run, those of docs/file-format.md too.
+# sql answers questions about a stored run, those of schemas/questions.md too.
 . "$(dirname -- "$0")/common.inc"
 
 part question
@@ -46,10 +46,10 @@ expect_exit 0 sql kept.db "SELECT printf('%.*c', 399, 'x') || 'äöü' || printf
 iconv -f utf-8 -t utf-8 "$out" >again || fail "a long value was cut inside a character"
 
 part recipes
-# The questions of docs/file-format.md find something in a run that happened, but for what is missing (10) and for what
+# The questions of schemas/questions.md find something in a run that happened, but for what is missing (10) and for what
 # collectors saw (11 to 13).
 expect_exit 0 run "${small[@]}" -s ulysses -s ring --set cluster.ranks=3 --set run.repeats=2 -o kept.db
-python3 -B - "$SOURCE_DIR/docs/file-format.md" <<'PYTHON' || fail "a question has no answer"
+python3 -B - "$SOURCE_DIR/schemas/questions.md" <<'PYTHON' || fail "a question has no answer"
 import os, re, subprocess, sys
 RECIPE = re.compile(r"^### (\d+)\. ([^\n]*)\n(?:(?!^#).)*?^```sql\n(.*?)```$", re.MULTILINE | re.DOTALL)
 recipes = RECIPE.findall(open(sys.argv[1], encoding="utf-8").read())

@@ -182,7 +182,7 @@ class AttachTest(Attached):
         """The recipe of the document, of a process without a rank and two of one rank, which number their calls alike."""
         self.environment["SPSCOPE_SCRIPT"] += " calls=1"
         self.attach("sh", "-c", "\"$@\" & RANK=0 \"$@\" & RANK=0 \"$@\" & wait", "sh", PROGRAM, "init", "sleep", 300)
-        text = (Path(__file__).parents[2] / "docs/file-format.md").read_text("utf-8")
+        text = (Path(__file__).parents[2] / "schemas/questions.md").read_text("utf-8")
         recipe = re.search(r"^### 12\. .*?^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
         idle = {(row["rank"], row["process"], row["cause"]): int(row["idle_ns"]) for row in self.rows(recipe)}
         kernels = self.rows("SELECT e.rank, process, count(*) AS number, max(end_ns) - min(begin_ns) AS length_ns FROM "

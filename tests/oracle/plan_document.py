@@ -1,4 +1,4 @@
-"""The document of `plan --ops --json` (docs/plan-json.md) with what every check needs of it: sets as arrays of indices, the
+"""The document of `plan --ops --json` (schemas/plan_ops.md) with what every check needs of it: sets as arrays of indices, the
 cells of boxes, and by which rank and value an op reads and writes."""
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""When each op runs: docs/plan-json.md, "The schedule", as a fluid simulation of all links from event to event."""
+"""When each op runs: schemas/plan_ops.md, "The schedule", as a fluid simulation of all links from event to event."""
 import heapq
 import math
 

@@ -1,6 +1,6 @@
-"""docs/file-format.md is true: its chunk decodes to the events it lists, and its questions have the answers it gives.
+"""docs/file-format.md is true: its chunk decodes to the events it lists. schemas/questions.md has the answers to its questions.
 
-Usage: test_file_format.py LIBSPSCOPE_SQLITE. With UPDATE_GOLDEN=1 the answers in the document are written anew.
+Usage: test_file_format.py LIBSPSCOPE_SQLITE. With UPDATE_GOLDEN=1 the answers are written anew.
 """
 import os
 import re
@@ -11,8 +11,8 @@ import unittest
 import chunk_format
 from run_sql_tests import ROOT, SKIPPED, answer, insert, load_extension, open_fixture, open_schema
 
-DOCUMENT = ROOT / "docs/file-format.md"
-TEXT = DOCUMENT.read_text("utf-8")
+TEXT = (ROOT / "docs/file-format.md").read_text("utf-8")
+QUESTIONS = ROOT / "schemas/questions.md"
 RECIPE = re.compile(r"^### (\d+)\. ([^\n]*)\n(?:(?!^#).)*?^```sql\n(.*?)```\n```answer\n(.*?)```$",
                     re.MULTILINE | re.DOTALL)
 LIBRARY = ""
@@ -48,7 +48,8 @@ class Chunk(unittest.TestCase):
 
 class Recipes(unittest.TestCase):
     def test_questions_have_the_answers_of_the_document(self):
-        recipes, text = RECIPE.findall(TEXT), TEXT
+        before = text = QUESTIONS.read_text("utf-8")
+        recipes = RECIPE.findall(text)
         runs, devices = (open_fixture(ROOT / f"tests/sql/{name}.fixture", LIBRARY) for name in ("recipes", "devices"))
         self.assertEqual([int(number) for number, *_ in recipes], list(range(1, 14)))
         for number, title, sql, expected in recipes:
@@ -58,8 +59,8 @@ class Recipes(unittest.TestCase):
                 continue
             with self.subTest(title):
                 self.assertEqual(found, expected)
-        if text != TEXT:
-            DOCUMENT.write_text(text, "utf-8")
+        if text != before:
+            QUESTIONS.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
