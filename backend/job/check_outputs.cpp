@@ -432,7 +432,8 @@ std::vector<CheckedAttention> check_outputs(const CheckRequest& request) {
                  "give the folder that spscope run --dump wrote, or one with q.npy, k.npy, v.npy and o-NAME.npy");
   std::map<fs::path, std::vector<std::string>> suffixes;  // of the folders with a q
   bool whole_layers = false;
-  for (const auto& entry : fs::recursive_directory_iterator(request.folder)) {
+  for (const auto& entry :
+       fs::recursive_directory_iterator(request.folder, fs::directory_options::skip_permission_denied)) {
     if (const auto suffix = attention_suffix(entry.path())) suffixes[entry.path().parent_path()].push_back(*suffix);
     whole_layers = whole_layers || entry.path().filename() == "x.npy";
   }
