@@ -121,6 +121,7 @@ Json checked_json(const CheckedAttention& a) {
                        {"rows", o.rows},
                        {"rows_off", o.rows_off},
                        {"rows_unjudged", o.rows_unjudged},
+                       {"max_error", o.max_error},
                        {"largest_error", o.largest_error},
                        {"allowed", o.allowed},
                        {"worst", {{"sequence", o.worst.sequence}, {"token", o.worst.token}, {"head", o.worst_head}}},

@@ -348,7 +348,9 @@ CheckedOutput check_one(const CheckInputs& inputs, const StoredArray& output, Ri
       heads_off.insert(static_cast<std::int64_t>(row % heads));
       tokens_off.insert(place.token);
     }
-    if (std::isinf(rows.limits[row]) || !(rows.errors[row] / rows.limits[row] > worst)) continue;
+    if (std::isinf(rows.limits[row])) continue;
+    checked.max_error = std::max(checked.max_error, rows.errors[row]);
+    if (!(rows.errors[row] / rows.limits[row] > worst)) continue;
     worst = rows.errors[row] / rows.limits[row];
     checked.largest_error = rows.errors[row];
     checked.allowed = rows.limits[row];

@@ -37,6 +37,7 @@ struct CheckedOutput {
   std::string name;  // "ring" of o-ring.npy
   OutputType type = OutputType::kFp32;
   std::int64_t rows = 0, rows_off = 0, rows_unjudged = 0;  // unjudged: their scores are too large for fp32
+  double max_error = 0;                                    // of any row that was judged, as `verify` of a run has it
   double largest_error = 0, allowed = 0;                   // of the row that is most times over its limit
   RowPlace worst;
   int worst_head = 0;

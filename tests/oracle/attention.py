@@ -1,11 +1,5 @@
-"""Block-sparse attention in double precision, from the files of `run --dump` alone.
-
-`attention.py FOLDER TOLERANCE` compares every output of attention below the folder, prints `STRATEGY ERROR` for each
-strategy of each layer pass, and exits with 1 when an error is above the tolerance or there is nothing to compare.
-"""
+"""Block-sparse attention in double precision, from the files of `run --dump` alone."""
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -99,18 +93,3 @@ def check(folder, workload, strategies):
 
 def read_layer(folder):
     return json.loads((folder / "layer.json").read_text("utf-8"))
-
-
-def main(folder, tolerance):
-    compared, failed = 0, False
-    for mask in sorted(Path(folder).rglob("mask.npy")):
-        strategies = [path.stem[2:] for path in sorted(mask.parent.glob("o-*.npy")) if not path.stem.endswith("_temporal")]
-        for strategy, (error, _) in check(mask.parent, read_layer(mask.parent), strategies).items():
-            print(f"{strategy} {error:.6e}")
-            failed |= not error <= float(tolerance)
-            compared += 1
-    return 1 if failed or not compared else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
