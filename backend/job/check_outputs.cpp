@@ -167,6 +167,30 @@ struct CheckInputs {
   }
 };
 
+// Those of the second attention, which stand in a file that masks elsewhere do not have.
+std::vector<std::int32_t> borders_beside(const fs::path& folder, const CheckInputs& inputs,
+                                         const CheckRequest& request) {
+  const fs::path path = folder / fmt::format("block_starts{}.npy", inputs.temporal ? "_temporal" : "");
+  if (!fs::exists(path))
+    refuse_files(fmt::format("the mask in {} has no block borders", folder.string()),
+                 "--block is the tokens of its blocks, 1 for a mask of single tokens");
+  const std::vector<Array> arrays = read_arrays(path.string(), {.max_bytes = request.max_bytes});
+  std::vector<std::int32_t> starts;
+  for (const std::int64_t start : to_integers(arrays.front(), path.string())) {
+    const std::int64_t size = starts.empty() ? start + 1 : start - starts.back();
+    if (size < 1 || size > kMaxBlockTokens || (starts.empty() && start != 0) || start > inputs.tokens())
+      refuse_files(fmt::format("{} does not go from 0 to {} in blocks of 1 to {} tokens", path.string(),
+                               inputs.tokens(), kMaxBlockTokens),
+                   "write the first token of each block, and the number of tokens at the end");
+    starts.push_back(static_cast<std::int32_t>(start));
+  }
+  if (starts.size() < 2 || starts.back() != inputs.tokens())
+    refuse_files(
+        fmt::format("{} ends at {} of {} tokens", path.string(), starts.empty() ? 0 : starts.back(), inputs.tokens()),
+        "write the first token of each block, and the number of tokens at the end");
+  return starts;
+}
+
 BlockMask mask_beside(const fs::path& folder, const CheckInputs& inputs, const CheckRequest& request) {
   const fs::path path = folder / fmt::format("mask{}.npy", inputs.temporal ? "_temporal" : "");
   const auto heads = static_cast<int>(inputs.shape.heads);
@@ -185,9 +209,7 @@ BlockMask mask_beside(const fs::path& folder, const CheckInputs& inputs, const C
     file.require_tokens(inputs.tokens());
     return file.mask(0, 0, file.block_starts(), heads);
   }
-  if (request.block == 0)
-    refuse_files(fmt::format("{} has no block borders", path.string()),
-                 "--block is the tokens of its blocks, 1 for a mask of single tokens");
+  if (request.block == 0) return file.mask(0, 0, borders_beside(folder, inputs, request), heads);
   return file.mask(0, 0, BlockMask::uniform_starts(inputs.tokens(), request.block), heads);
 }
 

@@ -15,7 +15,7 @@ expect_json 'd["passed"]' '[o["name"] for o in d["attentions"][0]["outputs"]] ==
 import os
 import numpy as np
 rng, log = np.random.default_rng(3), np.log
-H, L, D, TEXT, N = 6, 101, 16, 13, 4
+H, L, D, TEXT, N = 6, 61, 8, 13, 4
 cut = [L * j // N for j in range(N + 1)]
 part = np.searchsorted(cut, np.arange(L), "right") - 1
 
@@ -60,11 +60,11 @@ save("faults", right=good, local_keys=attend(part[:, None] == part), averaged=su
      scale=attend(full, scale=1), padding=partial(q, *zeros, np.ones((L, L + 3), bool))[0],
      not_divided=partial(q, k, v, full)[0] * partial(q, k, v, full)[1], local_keys_of_some=half, not_a_number=late,
      no_fault_that_is_known=good + 1e-2 * rng.normal(size=good.shape))
-cut = [0, 26, 52, 78, L]
+cut = [0, 16, 32, 48, L]
 part = np.searchsorted(cut, np.arange(L), "right") - 1
 local = attend(part[:, None] == part)
 save("chunks", local_keys=local, local_keys_of_halves=local.astype(np.float16), local_keys_of_bf16=bf16(local))
-block = rng.random((H, 13, 13)) < 0.5
+block = rng.random((H, 8, 8)) < 0.5
 block[:, 5] = False
 on = block.repeat(8, 1).repeat(8, 2)[:, :L, :L]
 masked = attend(on)
@@ -85,10 +85,10 @@ expect_json 'd["error_metric"] == "row_nmse"' '{o["name"] for o in d["attentions
   '[(o["heads_off"], o["tokens_off"], o["rows_off"]) for o in d["attentions"][0]["outputs"] if o["name"] == "local_keys_of_some"] == [([2, 3], list(range(50, 60)), 20)]' \
   '[o["faults"] for o in d["attentions"][0]["outputs"] if o["name"] == "no_fault_that_is_known"] == [[]]'
 expect_exit 1 check faults --text-tokens 13
-expect_out 'faults: 6 heads of 16 channels, 101 tokens, no mask or a full one; all 606 rows compared' 'heads 0 and 1 are swapped' \
+expect_out 'faults: 6 heads of 8 channels, 61 tokens, no mask or a full one; all 366 rows compared' 'heads 0 and 1 are swapped' \
   'averaged: partial results of 4 ranks are averaged, not weighted by their log-sum-exp. The reference with this' \
   '3 rows of zeros are attended to, as padding' 'the keys of the text are counted twice' 'the first 13 keys, as many as the text has, are counted twice' '2 to 3  50 to 59' \
-  'no_fault_that_is_known: No known fault gives these rows.' 'scores are scaled by 1 instead of 1 / sqrt(16)'
+  'no_fault_that_is_known: No known fault gives these rows.' 'scores are scaled by 1 instead of 1 / sqrt(8)'
 expect_width 120
 expect_exit 1 check chunks --ranks 4 --json
 expect_json '[o["judged_as"] for o in d["attentions"][0]["outputs"]] == ["fp32", "bf16", "fp16"]' \
@@ -107,12 +107,12 @@ mkdir empty whole
 expect_refused 'there is no q.npy in empty' 'docs/check.md' -- check empty
 touch whole/x.npy
 expect_refused 'it holds whole layers: check is of attention' -- check whole
-expect_refused 'masked/mask.npy has no block borders' '--block is the tokens of its blocks' -- check masked
+expect_refused 'the mask in masked has no block borders' '--block is the tokens of its blocks' -- check masked
 rm faults/v.npy chunks/o-*
 expect_refused 'there is no v.npy in faults' -- check faults
 expect_refused 'there is no output o-NAME.npy in chunks' 'o-mine.npy' -- check chunks
 cp layouts/k.npy layouts/o-other.npy
-expect_refused 'o-other.npy is [1, 101, 2, 16], and q.npy has 6 heads of 101 tokens with head_dim 16' 'save it as [6, 101, 16] or [101, 6, 16]' -- check layouts
+expect_refused 'o-other.npy is [1, 61, 2, 8], and q.npy has 6 heads of 61 tokens with head_dim 8' 'save it as [6, 61, 8] or [61, 6, 8]' -- check layouts
 cp own/layer-0/layer.json stated.json
 printf '{"batch": 1e300, "heads": 3}' >own/layer-0/layer.json
 expect_refused 'layer.json has no number "batch"' 'remove it' -- check own
