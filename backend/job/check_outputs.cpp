@@ -177,9 +177,9 @@ std::vector<std::int32_t> borders_beside(const fs::path& folder, const CheckInpu
   const std::vector<Array> arrays = read_arrays(path.string(), {.max_bytes = request.max_bytes});
   std::vector<std::int32_t> starts;
   for (const std::int64_t start : to_integers(arrays.front(), path.string())) {
-    const std::int64_t tokens_of_block = starts.empty() ? start + 1 : start - starts.back();
-    if (tokens_of_block < 1 || tokens_of_block > kMaxBlockTokens || (starts.empty() && start != 0) ||
-        start > inputs.tokens())
+    const bool inside = start >= 0 && start <= inputs.tokens();
+    const std::int64_t after = !inside ? 0 : starts.empty() ? start + 1 : start - starts.back();
+    if (after < 1 || after > kMaxBlockTokens || (starts.empty() && start != 0))
       refuse_files(fmt::format("{} does not go from 0 to {} in blocks of 1 to {} tokens", path.string(),
                                inputs.tokens(), kMaxBlockTokens),
                    "write the first token of each block, and the number of tokens at the end");
