@@ -75,9 +75,9 @@ class LayerParameters {
   std::map<Key, std::vector<float>> vectors_;
 };
 
-// Every parameter that the kernels of `request` read, one after the other: its name (docs/layers.md, "What --dump
-// writes"), its shape, and its numbers in row-major order, which are valid during the call. Of the text the shape is
-// [context tokens, hidden], with the batch in front where there is one.
+// Every parameter that the kernels of `request` read, one after the other: its name (schemas/dump.md), its shape, and
+// its numbers in row-major order, which are valid during the call. Of the text the shape is [context tokens, hidden],
+// with the batch in front where there is one.
 using ParameterVisit =
     std::function<void(const std::string& name, std::span<const std::int64_t> shape, std::span<const float> numbers)>;
 void for_each_parameter(const Request& request, LayerParameters& parameters, const ParameterVisit& visit);

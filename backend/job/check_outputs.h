@@ -1,7 +1,7 @@
 // Holds outputs of attention that any program left in files against the attention in double precision of the q, k, v
 // and mask beside them: which rows are off, by how much, and which known fault gives them (`spscope check`).
 //
-// A folder has q.npy, k.npy and v.npy, as `run --dump` writes them (docs/layers.md), o-NAME.npy for each program, and,
+// A folder has q.npy, k.npy and v.npy, as `run --dump` writes them (schemas/dump.md), o-NAME.npy for each program, and,
 // where attention is sparse, mask.npy with its borders. layer.json may be missing. Arrays are [heads, tokens, head_dim]
 // or [tokens, heads, head_dim], with a batch in front or not; k and v may have fewer heads than q.
 #pragma once

@@ -1,5 +1,5 @@
 // --dump: inputs, masks, weights and outputs of a run as files, so that anyone can check them with other tools.
-// docs/layers.md, "What --dump writes", lists the files with their shapes.
+// schemas/dump.md lists the files with their shapes.
 #pragma once
 
 #include <string>

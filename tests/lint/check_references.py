@@ -15,7 +15,7 @@ COMMENT_MARKS = {".py": HASH + r'|^\s*"""(?s:.*?)"""', ".sh": HASH, ".cmake": HA
                  ".def": r"//[^\n]*", ".sql": r"--[^\n]*"}
 BENCH = re.compile(r"build/bin/(\w+_bench)\b")
 # What a section of a strategy says of other programs, and a row of the table of their versions: | name | owner/name | version |
-ELSEWHERE = re.compile(r"^\*\*Elsewhere\.?\*\*.*?(?=^\*\*Sources\*\*|\n\n\*\*|\Z)", re.MULTILINE | re.DOTALL)
+ELSEWHERE = re.compile(r"^(?:\* )?\*\*Elsewhere\.?\*\*.*?(?=\n\n\*\*|\n\* \*\*|\Z)", re.MULTILINE | re.DOTALL)
 SOURCE = re.compile(r"\]\(#versions-of-other-programs\)|\]\(https://|arXiv \d")
 VERSION_ROW = re.compile(r"^\| [^|]+ \| [\w.-]+/[\w.-]+ \| ([^|]+) \|$", re.MULTILINE)
 LINE_NUMBER = re.compile(r"\b[\w/]+\.(?:cpp|h|py):\d+\b")

@@ -1,10 +1,12 @@
-"""R5: files of at most 600 lines, headers of at most 200, functions of at most 80; R7: `#pragma once` comes first."""
+"""R5: files of at most 600 lines, headers of at most 200, functions of at most 80, a README of at most 120, and pages of docs of
+at most 4,000 together; R7: `#pragma once` comes first."""
 import re
 
 from tree import SOURCES, Finding, code_only, line_of
 
 RULES = {"R5": "files, headers and functions stay small", "R7": "headers start with #pragma once"}
 FILE_LINES, HEADER_LINES, FUNCTION_LINES = 600, 200, 80
+README_LINES, DOCS_LINES = 120, 4000
 CONTAINER = re.compile(r"\b(namespace|class|struct|enum|union|extern)\b")
 
 
@@ -31,6 +33,12 @@ def functions(code):
 
 
 def check(tree):
+    for pages, limit in (([path for path in tree.paths if path == "README.md"], README_LINES),
+                         (tree.with_suffix(".md", under="docs/"), DOCS_LINES)):
+        lines = {path: tree.text(path).count("\n") for path in pages}
+        if sum(lines.values()) > limit:
+            longest = max(lines, key=lines.get)
+            yield Finding("R5", longest, lines[longest], f"{sum(lines.values())} lines in all, at most {limit}")
     for path in tree.with_suffix(*SOURCES, ".py", ".sh", ".cmake"):
         text = tree.text(path)
         lines, limit = text.count("\n"), HEADER_LINES if path.endswith(".h") else FILE_LINES

@@ -53,7 +53,8 @@ class EachRule(unittest.TestCase):
         member = 'namespace n {\nstruct S {\n  int f(int a = g("{")) const {\n' + body + "  }\n};\n}\n"
         lambdas = "void f() {\n" + "  g([](int a) {\n    return a;\n  });\n" * 27 + "}\n"
         self.expect(check_sizes, ("R5", "a.cpp", 601, "\n" * 601), ("R5", "a.h", 201, "#pragma once\n" + "\n" * 200),
-                    ("R5", "a.cpp", 3, member), ("R5", "a.cpp", 1, lambdas), ("R7", "a.h", 1, "#include <vector>\n"))
+                    ("R5", "a.cpp", 3, member), ("R5", "a.cpp", 1, lambdas), ("R7", "a.h", 1, "#include <vector>\n"),
+                    ("R5", "README.md", 121, "\n" * 121), ("R5", "docs/a.md", 4000, "\n" * 4000))
 
     def test_text(self):
         banned = ("using namespace std;", 'printf("a");', 'std::sprintf(a, "b");', "out << std::endl;", "} catch (...) {",
@@ -82,6 +83,7 @@ class EachRule(unittest.TestCase):
         self.expect(check_references, *(("links", "docs/a.md", 1, text + "\n") for text in texts),
                     ("links", "a.cpp", 1, "// see docs/c.md\n"), ("links", "a.cpp", 1, "// at plan.cpp:12\n"),
                     ("versions", "docs/a.md", 1, "**Elsewhere.** It waits.\n\n**Sources.** arXiv 2405.07719.\n"),
+                    ("versions", "docs/a.md", 1, "* **Elsewhere.** It waits.\n* **Sources.** arXiv 2405.07719.\n"),
                     ("versions", "docs/a.md", 1, "| xDiT | xdit-project/xDiT | `175e0bf` |\n"),
                     ("paths", "docs/a.md", 1, "cd /" + "root/project\n"))
 

@@ -1,4 +1,4 @@
-"""The numbers that replace weights, drawn again from the seed by docs/layers.md, "Seeded numbers", and compared with the
+"""The numbers that replace weights, drawn again from the seed by schemas/dump.md, "Seeded numbers", and compared with the
 files of `run --dump`: `differences(FOLDER, SEED, DTYPE)` of its folder `weights`."""
 import numpy as np
 
