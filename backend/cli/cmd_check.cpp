@@ -17,7 +17,7 @@
 namespace spscope {
 namespace {
 
-constexpr int kMostRanksChecked = 1024, kMostMaskBlock = 384;
+constexpr int kMostParts = 1024, kMostMaskBlock = 384;
 
 // "0 to 5, 8": neighbours in `all` are one range; of many ranges the first few.
 std::string off_text(const std::vector<std::int64_t>& off, const std::vector<std::int64_t>& all) {
@@ -170,10 +170,10 @@ Command declare_check() {
        .help = "how outputs were computed, which decides what is allowed; auto: by their numbers",
        .target = &request->dtype,
        .rule = OneOf{{"auto", "fp32", "fp16", "bf16"}}},
-      {.names = "--ranks",
-       .help = "numbers of ranks to look for faults with",
-       .target = &request->ranks,
-       .rule = IntegerBetween{2, kMostRanksChecked},
+      {.names = "--parts",
+       .help = "parts that the keys are cut into, as by the degree of a ring; faults are looked for with these",
+       .target = &request->parts,
+       .rule = IntegerBetween{2, kMostParts},
        .default_text = "2 to 8, and 16",
        .delimiter = ','},
       {.names = "--text-tokens",

@@ -389,7 +389,7 @@ CheckedOutput check_one(const CheckInputs& inputs, const StoredArray& output, Ri
                            .head_dim = static_cast<int>(dim),
                            .tokens = tokens,
                            .text = inputs.shape.text_first ? Span{0, text} : Span{tokens - text, tokens},
-                           .parts = request.ranks};
+                           .parts = request.parts};
   if (attention.parts.empty()) attention.parts = {2, 3, 4, 5, 6, 7, 8, 16};
   checked.faults = known_faults(attention, rows);
   checked.passes_as_fp16 =

@@ -28,7 +28,7 @@ struct CheckRequest {
   int text_tokens = -1;         // -1: by layer.json, or none
   bool text_first = false;      // they come before the video
   int block = 0;                // of a mask without borders
-  std::vector<int> ranks = {};  // that faults are looked for; empty: 2 to 8, and 16
+  std::vector<int> parts = {};  // of the keys, that faults are looked for with; empty: 2 to 8, and 16
   bool all_rows = false;        // and not a sample
   std::int64_t max_bytes = kDefaultMaxMemoryBytes;
 };

@@ -81,18 +81,18 @@ expect_exit 1 check faults --text-tokens 13 --json
 expect_json 'd["error_metric"] == "row_nmse"' '{o["name"] for o in d["attentions"][0]["outputs"] if o["verdict"] == "right"} == {"right"}' \
   'all(o["faults"][0]["fits"] and o["name"].startswith(o["faults"][0]["id"]) and len(o["faults"]) == 1
        for o in d["attentions"][0]["outputs"] if o["verdict"] == "wrong" and o["name"] != "no_fault_that_is_known")' \
-  'all("4 ranks" in o["faults"][0]["text"] for o in d["attentions"][0]["outputs"] if o["name"] in ("local_keys", "averaged", "missing_step"))' \
+  'all("4 parts" in o["faults"][0]["text"] for o in d["attentions"][0]["outputs"] if o["name"] in ("local_keys", "averaged", "missing_step"))' \
   '[(o["heads_off"], o["tokens_off"], o["rows_off"]) for o in d["attentions"][0]["outputs"] if o["name"] == "local_keys_of_some"] == [([2, 3], list(range(50, 60)), 20)]' \
   '[o["faults"] for o in d["attentions"][0]["outputs"] if o["name"] == "no_fault_that_is_known"] == [[]]'
 expect_exit 1 check faults --text-tokens 13
 expect_out 'faults: 6 heads of 8 channels, 61 tokens, no mask or a full one; all 366 rows compared' 'heads 0 and 1 are swapped' \
-  'averaged: partial results of 4 ranks are averaged, not weighted by their log-sum-exp. The reference with this' \
+  'averaged: partial results of 4 parts of the keys are averaged, not weighted by their log-sum-exp. The reference with this' \
   '3 rows of zeros are attended to, as padding' 'the keys of the text are counted twice' 'the first 13 keys, as many as the text has, are counted twice' '2 to 3  50 to 59' \
   'no_fault_that_is_known: No known fault gives these rows.' 'scores are scaled by 1 instead of 1 / sqrt(8)'
 expect_width 120
-expect_exit 1 check chunks --ranks 4 --json
+expect_exit 1 check chunks --parts 4 --json
 expect_json '[o["judged_as"] for o in d["attentions"][0]["outputs"]] == ["fp32", "bf16", "fp16"]' \
-  'all(f["text"].startswith("each rank attends to its own keys only (4 ranks, cut as by torch.chunk") for o in d["attentions"][0]["outputs"] for f in o["faults"][:1])'
+  'all(f["text"].startswith("each rank attends to its own of 4 parts of the keys (cut as by torch.chunk) only") for o in d["attentions"][0]["outputs"] for f in o["faults"][:1])'
 expect_exit 1 check masked --block 8 --json
 expect_json 'all(o["verdict"] == "right" if o["name"] == "right" else o["faults"][0]["id"] == o["name"] for o in d["attentions"][0]["outputs"])'
 expect_exit 0 check layouts --json

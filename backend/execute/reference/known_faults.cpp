@@ -25,7 +25,7 @@ using Row = std::vector<double>;
 // Keys cut into parts, one a rank: part j is [cuts[j], cuts[j + 1]).
 struct Partition {
   std::vector<std::int32_t> cuts;
-  std::string words;  // "4 ranks"
+  std::string words;  // "4 parts of the keys"
   int parts() const { return static_cast<int>(cuts.size()) - 1; }
   int part_of(std::int32_t token) const {
     return static_cast<int>(std::ranges::upper_bound(cuts, token) - cuts.begin()) - 1;
@@ -41,9 +41,9 @@ std::vector<Partition> partitions(const RightAttention& attention, std::span<con
     if (n < 2 || n > tokens) continue;
     const auto blocks = static_cast<std::int64_t>(starts.size()) - 1;
     for (int rule = 0; rule < 4; ++rule) {
-      Partition made{{0}, fmt::format("{} ranks", n)};
-      constexpr const char* kHow[] = {"", ", cut as by torch.chunk", ", cut as by torch.tensor_split",
-                                      ", cut at block borders"};
+      Partition made{{0}, fmt::format("{} parts of the keys", n)};
+      constexpr const char* kHow[] = {"", " (cut as by torch.chunk)", " (cut as by torch.tensor_split)",
+                                      " (cut at block borders)"};
       for (std::int64_t j = 1; j < n; ++j) {
         const std::int64_t cut[] = {tokens * j / n, std::min<std::int64_t>(tokens, j * ((tokens + n - 1) / n)),
                                     j * (tokens / n) + std::min<std::int64_t>(j, tokens % n),
@@ -261,7 +261,7 @@ class FaultSearch {
     std::vector<Folded> of_part;
     for (int j = 0; j < n; ++j)
       of_part.push_back(fold(stretches, [&](std::size_t s) { return way.part_of(cuts[s]) == j ? 1.0 : 0.0; }));
-    judge("local_keys", fmt::format("each rank attends to its own keys only ({})", way.words), row,
+    judge("local_keys", fmt::format("each rank attends to its own of {} only", way.words), row,
           of_part[static_cast<std::size_t>(own)].out);
     const std::string merged = fmt::format("partial results of {} are ", way.words);
     judge("averaged", merged + "averaged, not weighted by their log-sum-exp", row,
@@ -286,7 +286,7 @@ class FaultSearch {
     }
     for (int d = 1; d < n && n > 2; ++d)
       judge("missing_step",
-            fmt::format("a ring step is missing: rank r never attends to the keys of rank r + {} ({})", d, way.words),
+            fmt::format("a ring step is missing: of {}, the rows of part r never attend to part r + {}", way.words, d),
             row, fold(stretches, [&](std::size_t s) { return way.part_of(cuts[s]) == (own + d) % n ? 0.0 : 1.0; }).out);
   }
 

@@ -1,9 +1,9 @@
 // Known ways in which attention over several ranks goes wrong. Each is computed in double precision from the same q, k,
 // v and mask, and a fault is named only where it gives the rows that a program left.
 //
-// Most faults are about parts of the keys, one a rank: attended alone, left out, or merged without their log-sum-exp. A
-// row is therefore computed once for each stretch of keys between two cuts of any of these partitions, and each fault
-// folds those stretches in its own way.
+// Most faults are about parts of the keys, one for each rank of a ring: attended alone, left out, or merged without
+// their log-sum-exp. A row is therefore computed once for each stretch of keys between two cuts of any of these
+// partitions, and each fault folds those stretches in its own way.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct RightAttention {
   int heads = 1, head_dim = 1;
   std::int32_t tokens = 0;      // of a sequence
   Span text = {0, 0};           // of its tokens
-  std::vector<int> parts = {};  // numbers of ranks to look for
+  std::vector<int> parts = {};  // numbers of parts of the keys to look for
 };
 
 // What a program left at all heads of some places, beside what is right. Row p * heads + h is head h at place p.
