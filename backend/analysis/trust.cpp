@@ -1,8 +1,12 @@
 #include "backend/analysis/trust.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "backend/config/cluster.h"
 
 namespace spscope {
 namespace {
@@ -39,6 +43,17 @@ std::string disturbance(const StrategyResult& s) {
 bool foreign_compute(const StrategyResult& s, const Workload& workload) {
   if (!s.compute_scale || workload.cluster == "local") return false;
   return *s.compute_scale > kSlowestOwnCompute || *s.compute_scale < kFastestOwnCompute;
+}
+
+std::string device_name(const std::string& cluster) {
+  if (find_cluster_preset(cluster) == nullptr) return cluster;
+  const std::size_t x = cluster.rfind('x');
+  return x == std::string::npos || x == 0 ? cluster : cluster.substr(0, cluster[x - 1] == '-' ? x - 1 : x);
+}
+
+std::string ranks_on(int ranks, const std::string& cluster) {
+  if (find_cluster_preset(cluster) != nullptr) return fmt::format("{} x {}", ranks, device_name(cluster));
+  return fmt::format("{} rank{} of {}", ranks, ranks == 1 ? "" : "s", cluster);
 }
 
 }  // namespace spscope

@@ -30,4 +30,10 @@ std::string disturbance(const StrategyResult& strategy);
 // limits). Never for `local`, which is this machine.
 bool foreign_compute(const StrategyResult& strategy, const Workload& workload);
 
+// "a800" of the preset "a800x8" or "p4de" of "p4de-xN": the part that names the device. Other names are those of
+// cluster files, which say what their owners like, and stay as they are.
+std::string device_name(const std::string& cluster);
+// "8 x a800"; of a cluster file "3 ranks of 3x5090".
+std::string ranks_on(int ranks, const std::string& cluster);
+
 }  // namespace spscope

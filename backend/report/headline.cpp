@@ -37,8 +37,7 @@ std::string ranks_text(const Workload& w, bool executed) {
   // Of other modes the workload's ranks are those of one pass, which every other one repeats.
   const bool repeated = !executed && !division.empty();
   const int ranks = repeated ? w.ranks * w.guidance * w.data_parallel : w.ranks;
-  std::string text =
-      local ? fmt::format("{} ranks of this machine", ranks) : fmt::format("{} x {}", ranks, device_name(w.cluster));
+  std::string text = local ? fmt::format("{} ranks of this machine", ranks) : ranks_on(ranks, w.cluster);
   if (repeated) text += fmt::format(" as {}, each of {} rank{}", division, w.ranks, w.ranks == 1 ? "" : "s");
   if (w.nodes > 1 && !local) text += fmt::format(" on {} nodes", w.nodes);
   if (!repeated && w.guidance > 1) text += fmt::format(", {} guidance passes at once", w.guidance);
@@ -97,14 +96,6 @@ std::string device_text(const ModeGroup& group) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return names.empty() ? word : fmt::format("{}", fmt::join(names, " and "));
-}
-
-std::string device_name(const std::string& cluster) {
-  const std::size_t x = cluster.rfind('x');
-  if (x == std::string::npos || x == 0 || x + 1 == cluster.size()) return cluster;
-  const std::string count = cluster.substr(x + 1);
-  if (count != "N" && count.find_first_not_of("0123456789") != std::string::npos) return cluster;
-  return cluster.substr(0, cluster[x - 1] == '-' ? x - 1 : x);
 }
 
 std::string missing_events_text(const Recording& recording) {

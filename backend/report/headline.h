@@ -21,8 +21,6 @@ std::string nothing_finished_text(const Comparison& comparison);
 std::vector<Sentence> headline_warnings(const Comparison& comparison);
 // Why the times of a mode name no winner: ranks shared cores, masks are empty, other programs disturbed the run.
 std::vector<std::string> timing_warnings(const ModeGroup& group);
-// "a800" of the preset "a800x8" or "p4de" of "p4de-xN": the part that names the device.
-std::string device_name(const std::string& cluster);
 // What the ranks of a mode compute on, as a reader writes it: "CPU", "GPU"; "" when nothing ran.
 std::string device_word(const ModeGroup& group);
 // The same, a GPU by its name: "NVIDIA H200".

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <set>
 
+#include "backend/analysis/trust.h"
 #include "backend/base/csv_table.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/config_text.h"
 #include "backend/config/text_file.h"
-#include "backend/report/headline.h"
 #include "backend/report/section.h"
 #include "backend/study/input_hash.h"
 
@@ -100,8 +100,8 @@ std::string common_text(std::span<const Job* const> jobs) {
   std::vector<std::string> parts;
   if (agree(model)) parts.emplace_back(first.model.name);
   if (agree(cluster))
-    parts.push_back((agree(ranks) ? fmt::format("{} x ", first.cluster.ranks) : "") +
-                    device_name(first.cluster.preset.name));
+    parts.push_back(agree(ranks) ? ranks_on(first.cluster.ranks, first.cluster.preset.name)
+                                 : device_name(first.cluster.preset.name));
   if (agree(scope)) parts.emplace_back(first.config.run.scope == RunScope::kLayer ? "whole layers" : "attention");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
