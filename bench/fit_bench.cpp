@@ -2,11 +2,13 @@
 // source is predicted once by parameters that have not seen it. Every prediction is that of `spscope run` on the config
 // that measured_configs writes for the row.
 //
-//   fit_bench ROOT [--write]   ROOT: the repository; --write: docs/accuracy.md, its rows, and the profiles
+//   fit_bench ROOT [--write | --memory]   ROOT: the repository; --write: docs/accuracy.md, its rows, and the profiles;
+//                                         --memory: only the section of docs/accuracy.md about published peaks of memory
 #include <fmt/format.h>
 
 #include <iostream>
 
+#include "backend/fit/memory_row.h"
 #include "bench/fit/accuracy_page.h"
 #include "bench/fit/contradictions.h"
 #include "bench/fit/fitted_profiles.h"
@@ -43,16 +45,24 @@ int run(const std::string& root, bool write) {
   return 0;
 }
 
+int write_memory(const std::string& root) {
+  const Result<std::vector<MemoryRow>> rows = read_memory_rows(root + "/bench/measured/memory.csv");
+  if (!rows) throw rows.error();
+  write_memory_section(root + "/docs/accuracy.md", memory_section(*rows));
+  return 0;
+}
+
 }  // namespace
 }  // namespace spscope
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::cerr << "usage: fit_bench ROOT [--write]\n";
+    std::cerr << "usage: fit_bench ROOT [--write | --memory]\n";
     return 2;
   }
-  const spscope::Result<int> done =
-      spscope::capture([&] { return spscope::run(argv[1], argc > 2 && std::string_view(argv[2]) == "--write"); });
+  const std::string_view flag = argc > 2 ? argv[2] : "";
+  const spscope::Result<int> done = spscope::capture(
+      [&] { return flag == "--memory" ? spscope::write_memory(argv[1]) : spscope::run(argv[1], flag == "--write"); });
   if (!done) std::cerr << spscope::render(done.error());
   return done ? *done : 1;
 }

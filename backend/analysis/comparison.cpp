@@ -31,7 +31,7 @@ using FiguresByPlan = std::map<PlanId, PlanFigures>;
 struct Setting {
   std::optional<ClusterPreset> cluster;
   std::optional<Model> model;
-  WeightLayout weights = WeightLayout::kReplicated;
+  RunSection run;
 };
 
 // Compute of all ranks by a cost profile, in nanoseconds; each op is rounded up as in schedules.
@@ -61,7 +61,7 @@ MemoryNeed memory_of_ranks(const Plan& plan, const std::vector<RankUsage>& usage
   for (const RankUsage& rank : usage) activations.push_back(rank.memory_bound_bytes);
   const bool bounded = std::ranges::all_of(activations, [](std::int64_t bytes) { return bytes > 0; });
   if (!setting.model || !setting.cluster || !bounded || static_cast<int>(activations.size()) != plan.ranks) return {};
-  return memory_need(plan, activations, *setting.model, setting.weights, setting.cluster->device);
+  return memory_need(plan, activations, *setting.model, setting.run, *setting.cluster);
 }
 
 StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& record,
@@ -110,7 +110,7 @@ Setting setting_of(const WorkloadRecord& record) {
   Model model = resolve_model(read.config.model, problems);
   if (!problems.empty()) return setting;
   setting.model = std::move(model);
-  setting.weights = read.config.run.weights;
+  setting.run = read.config.run;
   return setting;
 }
 

@@ -268,6 +268,7 @@ void add_verdicts(StrategyResult& result, std::span<const StoredRun> runs) {
 
 void add_memory_need(MemoryNeed& need, const MemoryNeed& layer) {
   need.limit = layer.limit;
+  need.uncounted = layer.uncounted;
   need.ranks.resize(std::max(need.ranks.size(), layer.ranks.size()));
   for (std::size_t r = 0; r < layer.ranks.size(); ++r)
     if (layer.ranks[r].total() > need.ranks[r].total()) need.ranks[r] = layer.ranks[r];

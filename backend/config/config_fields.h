@@ -17,7 +17,7 @@ namespace spscope {
 // Where a key's value lives in a RunConfig.
 using FieldRef = std::variant<int*, std::uint64_t*, double*, std::string*, TokenGrid*, std::vector<std::string>*,
                               LayerChoice*, RunMode*, RunScope*, TextLayout*, VerifyExtent*, PassChoice*, MeasureLoad*,
-                              WeightLayout*, MaskForm*, ListCoding*, Dtype*>;
+                              WeightLayout*, WeightDtype*, TextEncoderPlace*, MaskForm*, ListCoding*, Dtype*>;
 
 enum class FieldRole { kSetting, kInputPath, kOutputPath };
 

@@ -91,6 +91,7 @@ namespace {
 std::vector<Model> make_presets() {
   std::vector<Model> presets = {
 #define FORM(name, qk, frames)
+#define EXPERTS(name, pixels, experts, modulation)
 #define MODEL(name, family, layers, single_layers, hidden, heads, head_dim, ffn, frames, height, width, joint_text, \
               cross_text, text_first, mlps, steps, cfg, prediction, source)                                         \
   {name,                                                                                                            \
@@ -115,6 +116,7 @@ std::vector<Model> make_presets() {
    4},
 #include "backend/config/model_presets.def"
 #undef MODEL
+#undef EXPERTS
 #undef FORM
   };
   const auto set_form = [&](std::string_view name, QkForm qk, int frames) {
@@ -122,10 +124,18 @@ std::vector<Model> make_presets() {
     model.qk = qk;
     model.frames_per_token = frames;
   };
+  const auto set_experts = [&](std::string_view name, int pixels, int experts, int modulation_bytes) {
+    Model& model = *std::ranges::find(presets, name, &Model::name);
+    model.pixels_per_token = pixels;
+    model.experts = experts;
+    model.modulation_bytes = modulation_bytes;
+  };
 #define MODEL(name, family, layers, single_layers, hidden, heads, head_dim, ffn, frames, height, width, joint_text, \
               cross_text, text_first, mlps, steps, cfg, prediction, source)
 #define FORM(name, qk, frames) set_form(name, QkForm::qk, frames);
+#define EXPERTS(name, pixels, experts, modulation) set_experts(name, pixels, experts, modulation);
 #include "backend/config/model_presets.def"
+#undef EXPERTS
 #undef FORM
 #undef MODEL
   return presets;

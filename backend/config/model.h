@@ -45,6 +45,12 @@ struct Model {
   QkForm qk = QkForm::kNormRotary;
   int frames_per_token =
       4;  // of the output, beyond the first, by the VAE and the patches; 1: images, or frame by frame
+  int pixels_per_token = 256;  // of an output frame, by the VAE and the patches
+  // Transformers of this shape, of which one runs in a denoise step: experts by the level of noise.
+  int experts = 1;
+  // Bytes of a token and channel that official code holds for shifts, scales and gates that it has for each token; 0:
+  // they are those of the whole sample.
+  int modulation_bytes = 0;
 
   bool spatiotemporal() const { return family == ModelFamily::kSpatiotemporal; }
   // The first single-stream layer: those before it are double-stream. `layers` where all are of one kind.
@@ -53,10 +59,11 @@ struct Model {
   std::int64_t video_tokens() const { return std::int64_t{grid[0]} * grid[1] * grid[2]; }
   // Tokens of one sample that self-attention layers hold: video and joint text.
   std::int64_t tokens() const { return video_tokens() + joint_text_tokens; }
-  // Output of a generation, 10^6 pixels of all frames: 16 x 16 pixels a token, the first frame by itself.
+  // Frames of a generation: the first token along time is one frame by itself.
+  int output_frames() const { return frames_per_token == 1 ? grid[0] : 1 + frames_per_token * (grid[0] - 1); }
+  // Output of a generation, 10^6 pixels of all frames.
   double output_mpixels() const {
-    const double frames = frames_per_token == 1 ? grid[0] : 1.0 + frames_per_token * (grid[0] - 1.0);
-    return frames * grid[1] * grid[2] * 256e-6;
+    return static_cast<double>(output_frames()) * grid[1] * grid[2] * pixels_per_token * 1e-6;
   }
   bool is_image() const { return grid[0] == 1; }
   // Sequences and their length along the attended inner axis: 1 x tokens, or frames x (height x width).

@@ -15,14 +15,14 @@ constexpr std::int64_t kShiftsScalesGatesOfOneGate = 3;  // of a single-stream b
 
 struct Around {
   std::string_view name;
-  std::int64_t patch_in, patch_out, text_channels, pooled_channels, refiner_blocks;
+  std::int64_t patch_in, patch_out, text_channels, pooled_channels, refiner_blocks, image_channels;
   bool own_modulation;
 };
 
 const Around& around(std::string_view name) {
   static constexpr Around rows[] = {
-#define MODEL_SIZE(name, patch_in, patch_out, text, pooled, refiners, own_modulation, source) \
-  {name, patch_in, patch_out, text, pooled, refiners, own_modulation != 0},
+#define MODEL_SIZE(name, patch_in, patch_out, text, pooled, refiners, image, own_modulation, source) \
+  {name, patch_in, patch_out, text, pooled, refiners, image, own_modulation != 0},
 #include "backend/config/model_size.def"
 #undef MODEL_SIZE
   };
@@ -48,8 +48,10 @@ void add(ModelSize& size, const Layer& layer, std::int64_t count) {
 void add_layers(const Model& model, const Around& about, ModelSize& size) {
   const std::int64_t h = model.hidden, square = h * h, attention = 4 * square, ffn = 2 * h * model.ffn;
   switch (model.family) {
-    case ModelFamily::kWan:
-      return add(size, {model.cross_attention() ? 2 * attention : attention, ffn, 0}, model.layers);
+    case ModelFamily::kWan: {
+      const std::int64_t of_picture = about.image_channels > 0 ? 2 * square : 0;
+      return add(size, {(model.cross_attention() ? 2 * attention : attention) + of_picture, ffn, 0}, model.layers);
+    }
     case ModelFamily::kMmdit:
       add(size, {2 * attention, 2 * ffn, 2 * kShiftsScalesGates * square}, model.layers - model.single_layers);
       return add(size, {attention, ffn, kShiftsScalesGatesOfOneGate * square}, model.single_layers);
@@ -71,6 +73,7 @@ std::int64_t outside(const Model& model, const Around& about) {
   std::int64_t sum = h * (about.patch_in + about.patch_out);
   switch (model.family) {
     case ModelFamily::kWan:
+      if (about.image_channels > 0) sum += about.image_channels * (about.image_channels + h);
       return sum + perceptron(text, h) + perceptron(kTimeChannels, h) + kShiftsScalesGates * h * h;
     case ModelFamily::kMmdit: {
       // Time and guidance, a pooled text, and the shift and scale before the output.

@@ -3,11 +3,12 @@
 // FLUX.
 //
 // Of one layer, h = hidden, f = ffn:
-//   wan             attention 4 h^2, and 4 h^2 to the text; 2 h f
+//   wan             attention 4 h^2, and 4 h^2 to the text; 2 h f; with a picture as input 2 h^2 more for its keys and
+//                   values
 //   mmdit           double stream: twice 4 h^2 + 2 h f, modulation twice 6 h^2; single stream: 4 h^2 + 2 h f, 3 h^2
 //   cogvideox       4 h^2 + 2 h f, modulation 2 x 512 x 6 h
 //   spatiotemporal  twice 4 h^2, with text twice 4 h^2 more; 2 h f each feed-forward network
-// Text encoder and VAE are other models and not counted.
+// Text encoder and VAE are other models (model_companions.h). Of a model with several experts it is the size of one.
 #pragma once
 
 #include <cstdint>

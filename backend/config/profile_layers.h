@@ -53,7 +53,7 @@ struct OutsideNumbers {
 struct ImplementationProfile {
   std::string name, note;
   SourcedNumber elementwise_passes, rotary_passes, merge_passes, pack_passes;
-  SourcedNumber host_us_per_launch, host_us_per_collective, host_us_per_hop;
+  SourcedNumber host_us_per_launch, host_us_per_collective, host_us_per_hop, working_bytes;
   std::map<std::string, OutsideNumbers> outside = {{std::string(kImage), {}}, {std::string(kVideo), {}}};
   friend bool operator==(const ImplementationProfile&, const ImplementationProfile&) = default;
 };

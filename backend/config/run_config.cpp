@@ -13,6 +13,8 @@ constexpr std::string_view kVerifyExtents[] = {"full", "sample", "off"};
 constexpr std::string_view kPassChoices[] = {"at-once", "all"};
 constexpr std::string_view kMeasureLoads[] = {"alone", "loaded"};
 constexpr std::string_view kWeightLayouts[] = {"replicated", "sharded"};
+constexpr std::string_view kWeightDtypes[] = {"same", "fp32", "bf16", "fp8", "int8", "int4"};
+constexpr std::string_view kTextEncoderPlaces[] = {"unknown", "gpu", "cpu", "sharded"};
 constexpr std::string_view kMaskForms[] = {"auto", "bits", "lut"};
 constexpr std::string_view kListCodings[] = {"auto", "yes", "no"};
 constexpr std::string_view kDtypes[] = {dtype_name(Dtype::kBf16), dtype_name(Dtype::kFp32)};
@@ -26,11 +28,30 @@ std::span<const std::string_view> choice_names(VerifyExtent) { return kVerifyExt
 std::span<const std::string_view> choice_names(PassChoice) { return kPassChoices; }
 std::span<const std::string_view> choice_names(MeasureLoad) { return kMeasureLoads; }
 std::span<const std::string_view> choice_names(WeightLayout) { return kWeightLayouts; }
+std::span<const std::string_view> choice_names(WeightDtype) { return kWeightDtypes; }
+std::span<const std::string_view> choice_names(TextEncoderPlace) { return kTextEncoderPlaces; }
 std::span<const std::string_view> choice_names(MaskForm) { return kMaskForms; }
 std::span<const std::string_view> choice_names(ListCoding) { return kListCodings; }
 std::span<const std::string_view> choice_names(Dtype) { return kDtypes; }
 
 std::string_view choice_name(RunMode mode) { return kModes[static_cast<std::size_t>(mode)]; }
+
+double weight_bytes(const RunSection& run) {
+  switch (run.weight_dtype) {
+    case WeightDtype::kSame:
+      return dtype_bytes(run.dtype);
+    case WeightDtype::kFp32:
+      return 4;
+    case WeightDtype::kBf16:
+      return 2;
+    case WeightDtype::kFp8:
+    case WeightDtype::kInt8:
+      return 1;
+    case WeightDtype::kInt4:
+      return 0.5;
+  }
+  return 0;
+}
 
 std::string input_path(const RunConfig& config, std::string_view path) {
   return (std::filesystem::path(config.folder) / std::filesystem::path(path)).string();

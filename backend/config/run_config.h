@@ -28,6 +28,11 @@ enum class TextLayout { kShard, kReplicate };
 // replicated: every rank holds the weights that its strategy does not cut. sharded: each holds an even part of them,
 // and gathers a layer before it computes it.
 enum class WeightLayout { kReplicated, kSharded };
+// What a weight of the transformer is stored as; kSame: as run.dtype. Arithmetic is that of run.dtype.
+enum class WeightDtype { kSame, kFp32, kBf16, kFp8, kInt8, kInt4 };
+// Where the text encoder is while the transformer runs: whole at every rank, not on a GPU, or an even part at each
+// rank. kUnknown: it is not counted, and verdicts say what it would add.
+enum class TextEncoderPlace { kUnknown, kGpu, kCpu, kSharded };
 // How much of an output is compared with the reference.
 enum class VerifyExtent { kFull, kSample, kOff };
 // Which forward passes of guidance an execution runs: those that cluster.guidance runs at once, or after them all
@@ -49,6 +54,8 @@ std::span<const std::string_view> choice_names(VerifyExtent);
 std::span<const std::string_view> choice_names(PassChoice);
 std::span<const std::string_view> choice_names(MeasureLoad);
 std::span<const std::string_view> choice_names(WeightLayout);
+std::span<const std::string_view> choice_names(WeightDtype);
+std::span<const std::string_view> choice_names(TextEncoderPlace);
 std::span<const std::string_view> choice_names(MaskForm);
 std::span<const std::string_view> choice_names(ListCoding);
 std::span<const std::string_view> choice_names(Dtype);
@@ -126,11 +133,17 @@ struct RunSection {
   std::string scratch = {}, output = {};
   MeasureLoad measure = MeasureLoad::kAlone;
   WeightLayout weights = WeightLayout::kReplicated;
+  WeightDtype weight_dtype = WeightDtype::kSame;
+  TextEncoderPlace text_encoder = TextEncoderPlace::kUnknown;
+  double other_gib = 0;                                    // what else a rank needs, 2^30 bytes
   std::string implementation = {}, attention_kernel = {};  // "": the default of the profile layers
   // Names of collectors, or one of kAutoCollect and kCollectNone alone.
   std::vector<std::string> collect = {"auto"};
   friend bool operator==(const RunSection&, const RunSection&) = default;
 };
+
+// Bytes of a stored weight: 0.5 of int4. Scales of quantised weights are not in it.
+double weight_bytes(const RunSection& run);
 
 struct RunConfig {
   ModelConfig model;

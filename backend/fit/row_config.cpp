@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backend/base/letter_case.h"
 #include "backend/config/cluster.h"
@@ -11,8 +12,6 @@
 namespace spscope {
 namespace {
 
-// Pixels of one token: VAE 8, patch 2.
-constexpr int kPixelsOfToken = 16;
 // Blocks of dense masks only split the work evenly, and large ones plan fast.
 constexpr int kSmallBlock = 64, kLargeBlock = 256;
 constexpr std::int64_t kManyTokens = 32768;
@@ -54,7 +53,9 @@ ConfigKeys row_config(const TimingRow& row, const std::string& cluster) {
   const std::string preset = lower_case(row.model);
   const Model* model = find_model_preset(preset);
   const int frames = latent_frames(row, model);
-  const int height = row.height / kPixelsOfToken, width = row.width / kPixelsOfToken;
+  // Pixels of one token, each way.
+  const int side = static_cast<int>(std::lround(std::sqrt(model != nullptr ? model->pixels_per_token : 256)));
+  const int height = row.height / side, width = row.width / side;
   const bool spatiotemporal = model != nullptr && model->spatiotemporal();
   const std::int64_t tokens = std::int64_t{height} * width * (spatiotemporal ? 1 : frames);
   const int block = tokens > kManyTokens ? kLargeBlock : kSmallBlock;

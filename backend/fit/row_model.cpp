@@ -1,10 +1,9 @@
 #include "backend/fit/row_model.h"
 
 #include "backend/analysis/whole_model.h"
+#include "backend/fit/row_plans.h"
 #include "backend/job/fitting_plan.h"
-#include "backend/job/layer_request.h"
 #include "backend/job/result_of_plans.h"
-#include "backend/mask/pattern.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/layer_passes.h"
 
@@ -23,28 +22,6 @@ ClusterPreset layered_of(const RunConfig& config) {
   return *read_profile(input_path(config, config.cluster.profile));
 }
 
-SourcedMask dense_mask(const RunConfig& config, int heads, const TokenGrid& grid, int text_tokens) {
-  PatternRequest request;
-  request.heads = heads;
-  request.grid = grid;
-  request.text_tokens = text_tokens;
-  request.block = config.mask.block;
-  return {find_pattern("dense")->generate(request), ""};
-}
-
-LayerMasks dense_masks(const Job& job) {
-  const Model& model = job.model;
-  const auto& [frames, height, width] = model.grid;
-  LayerMasks dense;
-  if (model.spatiotemporal()) {
-    dense.inner = dense_mask(job.config, model.heads, {1, height, width}, 0);
-    dense.temporal = dense_mask(job.config, model.heads, {1, 1, frames}, 0);
-  } else {
-    dense.inner = dense_mask(job.config, model.heads, model.grid, model.joint_text_tokens);
-  }
-  return dense;
-}
-
 }  // namespace
 
 RowModel::RowModel(const TimingRow& row, const std::string& folder, const std::string& cluster)
@@ -56,22 +33,13 @@ RowModel::RowModel(const TimingRow& row, const std::string& folder, const std::s
 
 void RowModel::add_plans() {
   first_single_ = job_.model.layers - job_.model.single_layers;
-  const LayerMasks dense = dense_masks(job_);
-  const ChosenStrategy& chosen = job_.strategies.front();
-  const auto add = [&](int layer) {
-    const Request request = make_layer_request(job_, layer, dense, &dense);
-    std::vector<Problem> problems = chosen.strategy->legal(request, chosen.parameters);
-    if (!problems.empty()) throw Error(std::move(problems));
-    LayerDecision decision;
-    decision.decision = chosen.strategy->decide(request, chosen.parameters);
-    Result<PlannedLayer> planned = try_plan_fitting(job_, chosen, request, decision);
+  for_each_kind_of_layer(job_, [&](const Request& request, const LayerDecision& decision) {
+    Result<PlannedLayer> planned = try_plan_fitting(job_, job_.strategies.front(), request, decision);
     if (!planned) throw planned.error();
     plans_.push_back(std::move(planned->plan));
     workload_ = describe_workload(job_, request, job_.config.mask.pattern);
     workload_.model_denoise_steps = job_.model.denoise_steps;
-  };
-  if (first_single_ > 0) add(0);
-  if (job_.model.single_layers > 0) add(first_single_);
+  });
 }
 
 double RowModel::seconds(const ClusterPreset& cluster) const {

@@ -15,34 +15,37 @@ constexpr std::size_t kMostSettings = 4;
 
 // Plans that cannot be made do not fit.
 bool fits(const Job& job, const Strategy& strategy, const Request& request, const Parameters& parameters,
-          WeightLayout weights) {
+          const RunSection& run) {
   const Result<Plan> plan = capture([&] { return make_plan(strategy, request, parameters); });
-  return plan && memory_need(*plan, job.model, weights, job.cluster.preset.device).fits();
+  return plan && memory_need(*plan, job.model, run, job.cluster.preset).fits();
 }
 
-bool some_setting_fits(const Job& job, const ChosenStrategy& chosen, const Request& request, WeightLayout weights) {
+bool some_setting_fits(const Job& job, const ChosenStrategy& chosen, const Request& request, const RunSection& run) {
   const Strategy& strategy = *chosen.strategy;
-  if (strategy.legal(request, chosen.parameters).empty())
-    return fits(job, strategy, request, chosen.parameters, weights);
+  if (strategy.legal(request, chosen.parameters).empty()) return fits(job, strategy, request, chosen.parameters, run);
   const std::vector<Parameters> settings = strategy.candidates(request);
   for (std::size_t i = 0; i < std::min(settings.size(), kMostSettings); ++i)
-    if (fits(job, strategy, request, settings[i], weights)) return true;
+    if (fits(job, strategy, request, settings[i], run)) return true;
   return false;
 }
 
 std::string what_fits(const Job& job, const ChosenStrategy& chosen, const Request& request,
                       const PlannedLayer& planned) {
-  const DeviceProfile& device = job.cluster.preset.device;
-  const WeightLayout weights = job.config.run.weights;
-  if (weights == WeightLayout::kReplicated &&
-      memory_need(planned.plan, planned.memory_bound_bytes, job.model, WeightLayout::kSharded, device).fits())
-    return "it fits with run.weights = sharded, where each rank keeps a part of the weights; gathering them is in no "
-           "time: " +
+  const RunSection& run = job.config.run;
+  const auto fits_with = [&](const RunSection& other) {
+    return memory_need(planned.plan, planned.memory_bound_bytes, job.model, other, job.cluster.preset).fits();
+  };
+  RunSection elsewhere = run, sharded = run;
+  elsewhere.text_encoder = TextEncoderPlace::kCpu;
+  sharded.weights = WeightLayout::kSharded;
+  if (fits_with(elsewhere)) return "it fits with the text encoder elsewhere (run.text_encoder = cpu)";
+  if (run.weights == WeightLayout::kReplicated && fits_with(sharded))
+    return "it fits with run.weights = sharded, where each GPU keeps a part of the weights and gathers the others: " +
            gather_text(weight_gather(job));
-  if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, weights, kMostRanks))
+  if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, run, kMostRanks))
     return fmt::format("fits from {} ranks", *ranks);
-  if (weights == WeightLayout::kReplicated)
-    if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, WeightLayout::kSharded, kMostRanks))
+  if (run.weights == WeightLayout::kReplicated)
+    if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, sharded, kMostRanks))
       return fmt::format("fits from {} ranks with run.weights = sharded", *ranks);
   return fmt::format("it fits with no number of ranks up to {}: use another strategy, fewer tokens or a smaller batch",
                      kMostRanks);
@@ -51,11 +54,11 @@ std::string what_fits(const Job& job, const ChosenStrategy& chosen, const Reques
 }  // namespace
 
 std::optional<int> fits_from_ranks(const Job& job, const ChosenStrategy& chosen, const Request& request,
-                                   WeightLayout weights, int most) {
+                                   const RunSection& run, int most) {
   Request larger = request;
   while (larger.ranks <= most / 2) {
     larger.ranks *= 2;
-    if (some_setting_fits(job, chosen, larger, weights)) return larger.ranks;
+    if (some_setting_fits(job, chosen, larger, run)) return larger.ranks;
   }
   return std::nullopt;
 }
@@ -64,8 +67,8 @@ Result<PlannedLayer> try_plan_fitting(const Job& job, const ChosenStrategy& chos
                                       const LayerDecision& decision) {
   Result<PlannedLayer> planned = try_plan_layer(chosen, request, decision);
   if (!planned) return planned;
-  planned->memory = memory_need(planned->plan, planned->memory_bound_bytes, job.model, job.config.run.weights,
-                                job.cluster.preset.device);
+  planned->memory =
+      memory_need(planned->plan, planned->memory_bound_bytes, job.model, job.config.run, job.cluster.preset);
   if (planned->memory.fits()) return planned;
   return Error(ErrorCode::kMemoryNeed, memory_sentence(planned->memory), what_fits(job, chosen, request, *planned));
 }

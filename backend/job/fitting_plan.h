@@ -16,6 +16,6 @@ Result<PlannedLayer> try_plan_fitting(const Job& job, const ChosenStrategy& chos
 // Of twice, four times, ... the ranks of the request, up to `most`, the first with which some setting of the strategy
 // fits: the chosen one where it is legal, else those of candidates(). nullopt: none does.
 std::optional<int> fits_from_ranks(const Job& job, const ChosenStrategy& chosen, const Request& request,
-                                   WeightLayout weights, int most);
+                                   const RunSection& run, int most);
 
 }  // namespace spscope

@@ -86,8 +86,8 @@ class Race {
 
   // Whether ranks hold what the plan needs. Of settings that do not the run says why, where all are such.
   bool fits(const Plan& plan) const {
-    const DeviceProfile& device = job_.cluster.preset.device;
-    return device.memory_gib == 0 || memory_need(plan, job_.model, job_.config.run.weights, device).fits();
+    const ClusterPreset& cluster = job_.cluster.preset;
+    return cluster.device.memory_gib == 0 || memory_need(plan, job_.model, job_.config.run, cluster).fits();
   }
 
   // Whether they have one plan wherever their decisions are equal. A token order is not part of a decision.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backend/base/number_text.h"
 #include "backend/config/model_size.h"
@@ -15,8 +16,9 @@ WeightGather weight_gather(const Job& job) {
   const ModelSize size = model_size(job.model);
   const int ranks = cluster.plan_ranks();
   WeightGather gather;
-  gather.layer_bytes =
-      (size.attention + size.ffn + size.modulation) * dtype_bytes(job.config.run.dtype) / std::max(1, job.model.layers);
+  const double bytes_each = std::min<double>(weight_bytes(job.config.run), dtype_bytes(job.config.run.dtype));
+  gather.layer_bytes = std::llround(static_cast<double>(size.attention + size.ffn + size.modulation) * bytes_each /
+                                    std::max(1, job.model.layers));
   if (ranks == 1) return gather;
   const Network network = Network::of_cluster(cluster.preset, ranks, cluster.gpus_per_node, cluster.ranks);
   const auto all = static_cast<double>(gather.layer_bytes);
@@ -29,13 +31,13 @@ WeightGather weight_gather(const Job& job) {
 }
 
 std::string gather_text(const WeightGather& gather) {
-  return fmt::format("{} a layer, {} at the all-gather rate of this network where compute hides nothing",
+  return fmt::format("{} a layer, up to {} if compute hides none of it",
                      bytes_text(static_cast<double>(gather.layer_bytes)), duration_text(gather.layer_ns));
 }
 
 std::string gather_note(const Job& job) {
   if (job.config.run.weights != WeightLayout::kSharded || job.cluster.plan_ranks() == 1) return "";
-  return fmt::format("Gathering sharded weights is in no time: {}. Strategies that cut weights gather less.",
+  return fmt::format("Not included: gathering the sharded weights, {}. Strategies that cut weights gather less.",
                      gather_text(weight_gather(job)));
 }
 

@@ -177,9 +177,15 @@ Json memory_json(const MemoryNeed& need) {
     ranks.push_back({{"activations", rank.activations},
                      {"weights", rank.weights},
                      {"staging", rank.staging},
-                     {"reserved", rank.reserved}});
+                     {"reserved", rank.reserved},
+                     {"text_encoder", rank.text_encoder},
+                     {"other", rank.other}});
   return {{"limit_bytes", need.limit > 0 ? Json(need.limit) : Json(nullptr)},
           {"fits", need.fits()},
+          {"verdict", need.limit > 0 ? Json(verdict_name(need.verdict())) : Json(nullptr)},
+          {"margin_bytes", need.limit > 0 ? Json(need.margin()) : Json(nullptr)},
+          {"tight", need.tight()},
+          {"not_counted", {{"text_encoder", need.uncounted.text_encoder}, {"vae", need.vae_bytes()}}},
           {"bytes_by_rank", std::move(ranks)}};
 }
 

@@ -31,8 +31,8 @@ Section make_section(std::string_view name, const SectionInput& input);
 
 // -- shared by sections
 
-// "Memory: all of these fit; the largest, ring r8, needs 34.1 of 80 GiB, ..."; "" where memory is not limited or not
-// known.
+// "Memory: ring r8, which needs most of these, fits only with the VAE elsewhere, with 5.1 GiB to spare; ... It
+// needs 34.1 of 80 GiB, ..."; "" where memory is not limited or not known.
 std::string memory_line(std::span<const StrategyResult* const> strategies);
 
 // "422-562 ms": the makespan at both ends of what hosts of the network differ in, over `passes`; "" where no range

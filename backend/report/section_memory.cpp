@@ -48,20 +48,21 @@ std::optional<std::int64_t> outside_of(const ModeGroup& group) {
 // What a rank of the cluster needs, of each strategy its fullest rank.
 void add_need(const ModeGroup& group, Section& section) {
   const auto bytes = [](std::int64_t number) { return cell(Hint::kMemory, static_cast<double>(number)); };
+  // Parts that only some configs have.
+  const auto part = [&](std::int64_t number) { return number > 0 ? bytes(number) : cell(Hint::kMemory, std::nullopt); };
   Table table;
   std::int64_t limit = 0;
-  table.columns = {text_column("strategy"),        {"fullest", {}},
-                   {"activations", "memory_need"}, {"weights", "memory_need"},
-                   {"staging", "memory_need"},     {"reserved", "memory_need"},
-                   {"needs", "memory_need"}};
+  table.columns = {text_column("strategy"), {"fullest", {}}};
+  for (const char* part : {"activations", "weights", "text encoder", "other", "staging", "reserved", "needs"})
+    table.columns.push_back({part, "memory_need"});
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal() || s->memory_need.ranks.empty()) continue;
     const int rank = s->memory_need.fullest();
     const RankMemory& memory = s->memory_need.ranks[static_cast<std::size_t>(rank)];
     limit = s->memory_need.limit;
-    table.rows.push_back(
-        {{text_cell(s->label), text_cell(fmt::format("rank {}", rank)), bytes(memory.activations),
-          bytes(memory.weights), bytes(memory.staging), bytes(memory.reserved), bytes(memory.total())}});
+    table.rows.push_back({{text_cell(s->label), text_cell(fmt::format("rank {}", rank)), bytes(memory.activations),
+                           bytes(memory.weights), part(memory.text_encoder), part(memory.other), bytes(memory.staging),
+                           bytes(memory.reserved), bytes(memory.total())}});
   }
   if (table.rows.empty()) return;
   const bool attention = group.of->workload.scope == "attention";
@@ -84,8 +85,8 @@ std::string memory_line(std::span<const StrategyResult* const> strategies) {
     if (most == nullptr || largest(*s) > largest(*most)) most = s;
   }
   return most == nullptr ? ""
-                         : fmt::format("Memory: all of these fit; the largest, {}, {}.", most->label,
-                                       memory_sentence(most->memory_need));
+                         : fmt::format("Memory: {}, which needs most of these, {}. It {}.", most->label,
+                                       verdict_text(most->memory_need), memory_sentence(most->memory_need));
 }
 
 void fill_memory(const SectionInput& input, Section& section) {

@@ -101,7 +101,7 @@ Table plan_table(const ModeGroup& group) {
                    {"sent/rank", "bytes_sent"},
                    number_column("messages", "messages", 4),
                    number_column("tiles", "tiles", 5),
-                   number_column("memory/rank", "memory_peak", 3),
+                   number_column("activations/rank", "memory_peak", 3),
                    number_column("planning", "planning", 7)};
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;

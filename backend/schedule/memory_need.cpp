@@ -8,7 +8,9 @@
 
 #include "backend/base/dtype.h"
 #include "backend/base/ids.h"
+#include "backend/config/model_companions.h"
 #include "backend/config/model_size.h"
+#include "backend/config/profile_layers.h"
 #include "backend/schedule/memory.h"
 #include "backend/schedule/staging.h"
 
@@ -61,14 +63,61 @@ std::vector<Shares> weight_shares(const Plan& plan) {
   return shares;
 }
 
+// What the cluster's implementation holds at once of a rank's tokens.
+std::int64_t working_bytes(const Plan& plan, const Model& model, const ClusterPreset& cluster) {
+  const ImplementationProfile* code = find_implementation(cluster.implementation);
+  const double of_channel = code != nullptr ? code->working_bytes.value : 0;
+  if (of_channel == 0) return 0;
+  const std::int64_t tokens = (model.tokens() + plan.ranks - 1) / plan.ranks;
+  return std::llround((of_channel + model.modulation_bytes) * static_cast<double>(tokens * model.batch) * model.hidden);
+}
+
 std::string gib_text(std::int64_t bytes, int digits) {
   return fmt::format("{:.{}f}", static_cast<double>(bytes) / kGib, digits);
 }
 
 }  // namespace
 
+std::string_view verdict_name(MemoryVerdict verdict) {
+  constexpr std::string_view kNames[] = {"fits", "fits_alone", "does_not_fit"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
 int MemoryNeed::fullest() const {
   return static_cast<int>(std::ranges::max_element(ranks, {}, &RankMemory::total) - ranks.begin());
+}
+
+std::int64_t MemoryNeed::vae_bytes() const {
+  const RankMemory& memory = ranks[at(fullest())];
+  return uncounted.vae + std::max<std::int64_t>(0, uncounted.vae_decoding - memory.activations - memory.staging);
+}
+
+std::int64_t MemoryNeed::with_uncounted() const {
+  return ranks[at(fullest())].total() + uncounted.text_encoder + vae_bytes();
+}
+
+MemoryVerdict MemoryNeed::verdict() const {
+  if (!fits()) return MemoryVerdict::kDoesNotFit;
+  return limit == 0 || with_uncounted() <= limit ? MemoryVerdict::kFits : MemoryVerdict::kFitsAlone;
+}
+
+Elsewhere MemoryNeed::elsewhere() const {
+  if (verdict() != MemoryVerdict::kFitsAlone) return {};
+  const std::int64_t alone = ranks[at(fullest())].total(), vae = vae_bytes();
+  if (vae > 0 && alone + uncounted.text_encoder <= limit) return {false, true};
+  if (uncounted.text_encoder > 0 && alone + vae <= limit) return {true, false};
+  return {uncounted.text_encoder > 0, vae > 0};
+}
+
+std::int64_t MemoryNeed::margin() const {
+  const auto [encoder, vae] = elsewhere();
+  const bool alone = verdict() == MemoryVerdict::kDoesNotFit;
+  return limit - ranks[at(fullest())].total() - (alone || encoder ? 0 : uncounted.text_encoder) -
+         (alone || vae ? 0 : vae_bytes());
+}
+
+bool MemoryNeed::tight() const {
+  return limit > 0 && fits() && static_cast<double>(margin()) < kTightShare * static_cast<double>(limit);
 }
 
 std::string memory_sentence(const MemoryNeed& need) {
@@ -85,45 +134,91 @@ std::string memory_sentence(const MemoryNeed& need) {
   if (limit.ends_with('.')) limit.pop_back();
   std::string parts;
   for (const auto& [bytes, name] : {std::pair(memory.activations, "activations"), std::pair(memory.weights, "weights"),
+                                    std::pair(memory.text_encoder, "text encoder"), std::pair(memory.other, "other"),
                                     std::pair(memory.staging, "staging"), std::pair(memory.reserved, "reserved")})
     if (bytes > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", gib_text(bytes, digits), name);
   return fmt::format("needs {}{} GiB, at rank {}: {}", gib_text(memory.total(), digits),
                      need.limit > 0 ? " of " + limit : "", rank, parts);
 }
 
-std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, WeightLayout layout) {
+std::string verdict_text(const MemoryNeed& need) {
+  const std::int64_t encoder = need.uncounted.text_encoder, vae = need.vae_bytes();
+  const bool unknown_vae = need.uncounted.vae_unknown;
+  const auto named = [](bool of_encoder, bool of_vae) -> std::string {
+    return of_encoder && of_vae ? "text encoder and VAE" : of_encoder ? "text encoder" : "VAE";
+  };
+  std::string text = "does not fit";
+  if (need.verdict() == MemoryVerdict::kFitsAlone) {
+    const auto [encoder_out, vae_out] = need.elsewhere();
+    text = fmt::format("fits only with the {} elsewhere{}", named(encoder_out, vae_out),
+                       encoder_out ? "" : " or decoding in tiles");
+  } else if (need.verdict() == MemoryVerdict::kFits) {
+    text = encoder + vae > 0 ? fmt::format("fits together with the {}", named(encoder > 0, vae > 0)) : "fits";
+  }
+  if (need.fits()) text += fmt::format(", with {} GiB to spare", gib_text(need.margin(), 1));
+  if (need.tight()) text += ", which is tight";
+  std::string parts;
+  if (encoder > 0) parts = fmt::format("text encoder, about {} GiB for this model", gib_text(encoder, 1));
+  if (vae > 0)
+    parts += fmt::format("{}VAE, up to {} GiB while it decodes", parts.empty() ? "" : ", and ", gib_text(vae, 1));
+  if (unknown_vae) parts += fmt::format("{}VAE, whose size is not known here", parts.empty() ? "" : ", and ");
+  return parts.empty() ? text : text + "; not counted: " + parts;
+}
+
+std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, const RunSection& run) {
   const ModelSize size = model_size(model);
   const std::vector<Shares> shares = weight_shares(plan);
-  const bool sharded = layout == WeightLayout::kSharded && plan.ranks > 1;
+  const bool sharded = run.weights == WeightLayout::kSharded && plan.ranks > 1;
+  const double stored = weight_bytes(run), gathered = std::min<double>(stored, dtype_bytes(plan.dtype));
   std::vector<std::int64_t> bytes;
   for (const auto& [heads, ffn] : shares) {
     const bool cut = heads.cut() || ffn.cut();
-    std::int64_t held = 0, common = size.modulation + size.outside;
+    std::int64_t held = 0, common = size.modulation + size.outside, whole = 0;
     (cut ? held : common) += heads.of(size.attention) + ffn.of(size.ffn);
     if (!sharded) {
       held += common;
     } else {
-      const std::int64_t gathered = cut ? size.largest_layer_modulation : size.largest_layer;
-      held += (common + plan.ranks - 1) / plan.ranks + std::min(model.layers, kGatheredLayers) * gathered;
+      const std::int64_t layer = cut ? size.largest_layer_modulation : size.largest_layer;
+      held += (common + plan.ranks - 1) / plan.ranks;
+      whole = std::min(model.layers, kGatheredLayers) * layer + size.outside;
     }
-    bytes.push_back(held * dtype_bytes(plan.dtype));
+    bytes.push_back(
+        std::llround(static_cast<double>(held) * stored * model.experts + static_cast<double>(whole) * gathered));
   }
   return bytes;
 }
 
 MemoryNeed memory_need(const Plan& plan, std::span<const std::int64_t> activations, const Model& model,
-                       WeightLayout layout, const DeviceProfile& device) {
+                       const RunSection& run, const ClusterPreset& cluster) {
   MemoryNeed need;
-  need.limit = bytes_of_gib(device.memory_gib);
-  const std::vector<std::int64_t> weights = weight_bytes_by_rank(plan, model, layout), staging = staging_bytes(plan);
-  const std::int64_t reserved = need.limit > 0 ? bytes_of_gib(device.reserved_gib) : 0;
+  need.limit = bytes_of_gib(cluster.device.memory_gib);
+  const std::vector<std::int64_t> weights = weight_bytes_by_rank(plan, model, run), staging = staging_bytes(plan);
+  const std::int64_t reserved = need.limit > 0 ? bytes_of_gib(cluster.device.reserved_gib) : 0;
+  const std::int64_t working = working_bytes(plan, model, cluster), other = bytes_of_gib(run.other_gib);
+  const Companions beside = companions(model);
+  need.uncounted = {0, beside.vae, beside.decoding, beside.vae_unknown};
+  std::int64_t text_encoder = 0;
+  switch (run.text_encoder) {
+    case TextEncoderPlace::kUnknown:
+      need.uncounted.text_encoder = beside.text_encoder;
+      break;
+    case TextEncoderPlace::kGpu:
+      text_encoder = beside.text_encoder;
+      break;
+    case TextEncoderPlace::kCpu:
+      break;
+    case TextEncoderPlace::kSharded:
+      text_encoder = (beside.text_encoder + plan.ranks - 1) / plan.ranks;
+      break;
+  }
   for (std::size_t r = 0; r < weights.size(); ++r)
-    need.ranks.push_back({r < activations.size() ? activations[r] : 0, weights[r], staging[r], reserved});
+    need.ranks.push_back({std::max(r < activations.size() ? activations[r] : 0, working), weights[r], staging[r],
+                          reserved, text_encoder, other});
   return need;
 }
 
-MemoryNeed memory_need(const Plan& plan, const Model& model, WeightLayout layout, const DeviceProfile& device) {
-  return memory_need(plan, memory_bound(plan), model, layout, device);
+MemoryNeed memory_need(const Plan& plan, const Model& model, const RunSection& run, const ClusterPreset& cluster) {
+  return memory_need(plan, memory_bound(plan), model, run, cluster);
 }
 
 }  // namespace spscope

@@ -34,24 +34,21 @@ LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Ad
   if (!with.end_to_end_ns) return {whole.fastest.empty(), ""};
   const auto hidden_ns = static_cast<double>(*with.end_to_end_ns);
   const double open_ns = hidden_ns + gather_ns_of_all(sharded_job, sharded.runs.together.workload);
-  const std::string times = fmt::format("{} end to end, {} where compute hides nothing of gathering them",
-                                        duration_text(hidden_ns), duration_text(open_ns));
-  if (whole.fastest.empty())
-    return {true,
-            fmt::format("The weights are sharded over the ranks (run.weights = sharded), as no strategy fits with "
-                        "a copy at each: {}.",
-                        times)};
+  const std::string times =
+      fmt::format("{}, or {} if compute hides none of the gathering", duration_text(hidden_ns), duration_text(open_ns));
+  const std::string part = "so each GPU keeps a part of them (FSDP, run.weights = sharded): ";
+  if (whole.fastest.empty()) return {true, "Whole weights fit with no strategy, " + part + times + "."};
   const StrategyResult& without = whole.result(whole.fastest);
   if (!without.end_to_end_ns) return {};
   const auto whole_ns = static_cast<double>(*without.end_to_end_ns);
   if (open_ns < whole_ns)
     return {true,
-            fmt::format("The weights are sharded over the ranks (run.weights = sharded): {}. Of what fits without, "
-                        "{} is fastest, {}.",
-                        times, without.label, duration_text(whole_ns))};
+            fmt::format("Whole weights leave no room for some strategies, {}{}. Without sharding the fastest that "
+                        "fits is {}, {}.",
+                        part, times, without.label, duration_text(whole_ns))};
   if (hidden_ns < whole_ns)
-    return {false,
-            fmt::format("With weights sharded over the ranks (run.weights = sharded) {} takes {}.", with.label, times)};
+    return {false, fmt::format("If each GPU keeps a part of the weights (FSDP, run.weights = sharded), {} takes {}.",
+                               with.label, times)};
   return {};
 }
 

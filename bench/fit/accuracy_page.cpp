@@ -120,6 +120,14 @@ void write_accuracy(const std::string& root, const Evaluation& e, const std::vec
   write_whole_file(rows, list + kept_sections(rows, "Attention kernels"));
 }
 
+void write_memory_section(const std::string& path, const std::string& section) {
+  const Result<std::string> old = read_text_file(path, 1 << 20);
+  if (!old) throw old.error();
+  const std::string heading = "\n" + section.substr(0, section.find('\n') + 1);
+  const std::size_t begin = old->find(heading), next = begin == old->npos ? begin : old->find("\n## ", begin + 1);
+  write_whole_file(path, old->substr(0, begin) + "\n" + section + (next == old->npos ? "" : old->substr(next)));
+}
+
 void write_ratio_errors(const std::string& path, const Evaluation& e, const Summary& unseen) {
   std::ifstream in(path);
   std::string text;

@@ -15,6 +15,9 @@ namespace spscope {
 void write_accuracy(const std::string& root, const Evaluation& e, const std::vector<double>& fitted,
                     const std::vector<double>& unseen, std::span<const double> values);
 
+// In place of the section with the same heading, or at the end.
+void write_memory_section(const std::string& path, const std::string& section);
+
 // The lines of machines that published times are of; the others stay.
 void write_ratio_errors(const std::string& path, const Evaluation& e, const Summary& unseen);
 

@@ -38,7 +38,7 @@ void read_memory(const Json& object, PlannedStrategy& strategy) {
   if (const Json* ranks = need->find("bytes_by_rank"))
     for (const Json& rank : *ranks) {
       double sum = 0;
-      for (const std::string_view part : {"activations", "weights", "staging", "reserved"})
+      for (const std::string_view part : {"activations", "weights", "staging", "reserved", "text_encoder", "other"})
         sum += number_at(rank, part).value_or(0);
       strategy.memory_bytes = std::max(strategy.memory_bytes.value_or(0), sum);
     }

@@ -15,12 +15,32 @@ spscope report refused.db
 expect_out ' of 80 GiB, at rank 0: '
 
 spscope run "${long[@]}" --set run.mode=simulate --set cluster.ranks=8 -s dsp -o fits.db
-expect_out 'Memory: all of these fit; the largest, dsp, needs ' ' of 80 GiB, at rank '
+expect_out 'Memory: dsp, which needs most of these, fits, with ' ' GiB to spare' 'It needs ' ' of 80 GiB, at rank '
 spscope run "${long[@]}" --set run.mode=simulate --set cluster.ranks=8 -s dsp --json
 # 7.2 GB of weights in bf16, and 2.5 GiB reserved, at every rank.
 expect_json 'd["strategies"][0]["memory_need"]["limit_bytes"] == 80 * 2**30' 'd["strategies"][0]["memory_need"]["fits"]' \
   'len(d["strategies"][0]["memory_need"]["bytes_by_rank"]) == 8' \
   'all(7.2e9 < r["weights"] < 7.4e9 and r["reserved"] == 2.5 * 2**30 for r in d["strategies"][0]["memory_need"]["bytes_by_rank"])'
+
+# What fits, and what is not counted, is one line; a text encoder and quantised weights are counted where the config says so.
+wan=(--set model.preset=wan2.1-t2v-14b --set mask.pattern=dense --set mask.block=256 --set cluster.preset=4090x8
+  --set cluster.ranks=4 --set run.scope=layer)
+expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weights=sharded
+expect_out 'fits only with the VAE elsewhere or decoding in tiles, with ' 'not counted: text encoder, about 10.6 GiB for this model, and VAE, up to '
+expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=int8 --set run.text_encoder=cpu --json
+expect_json 'd["strategies"][0]["memory_need"]["verdict"] == "fits_alone"' \
+  'd["strategies"][0]["memory_need"]["not_counted"]["text_encoder"] == 0' \
+  'all(14.2e9 < r["weights"] < 14.4e9 and r["text_encoder"] == 0 for r in d["strategies"][0]["memory_need"]["bytes_by_rank"])'
+expect_exit 2 plan "${wan[@]}" -s ulysses --set run.weight_dtype=int8 --set run.text_encoder=gpu
+expect_out ' 10.6 text encoder' 'it fits with the text encoder elsewhere (run.text_encoder = cpu)'
+expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=fp8 --set run.text_encoder=sharded --set run.other_gib=1.5
+expect_out ' 1.5 other' ' 2.6 text encoder'
+expect_refused 'did you mean "int8"?' -- plan --set run.weight_dtype=int88
+
+# A cluster file's name is its owner's: no count is read out of it.
+spscope list clusters --toml h100x8 | sed 's/^name = .*/name = "3x5090"/' >own.toml
+expect_exit 0 plan --set cluster.profile=own.toml --set cluster.preset=local --set cluster.ranks=3 -s ring
+expect_out ', 3 ranks of 3x5090'
 
 # This machine's memory is not the cluster's: an executed run is not judged by it.
 spscope run "${small[@]}" --set cluster.preset=h100x8 --set cluster.ranks=2 -s ring

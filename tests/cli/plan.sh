@@ -7,7 +7,7 @@ part default
 # plan without a config says of each strategy what it would send and compute, runs nothing, and leaves no file.
 expect_exit 0 plan
 expect_out '  spscope run --set run.mode=simulate'
-expect_out 'ulysses u4' 'ring r4' 'usp u2 r2' 'sent/rank' 'memory/rank'
+expect_out 'ulysses u4' 'ring r4' 'usp u2 r2' 'sent/rank' 'activations/rank'
 expect_exit 0 plan --json
 expect_json \
   'all(x["makespan_ns"] is None and x["verify"] == "skipped" and x["provenance"] is None for x in s.values())' \

@@ -107,7 +107,7 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
   const Columns columns = columns_of(ui);
   const float left = ImGui::GetCursorPosX() + columns.name;
   ui.text("strategy", {.face = Face::kSmall, .ink = Token::kMuted, .max_width = columns.name});
-  const char* const headings[] = {"imbalance", "sent/rank", "memory/rank", "makespan"};
+  const char* const headings[] = {"imbalance", "sent/rank", "needs/rank", "makespan"};
   for (int i = 0; i < 4; ++i) {
     ImGui::SameLine(left + static_cast<float>(i) * columns.figure);
     ui.text(headings[i],

@@ -71,7 +71,7 @@ TEST(WeightGather, TakesWhatTheOthersHoldAtTheAllGatherRate) {
   EXPECT_NEAR(weight_gather(job).layer_ns, job.cluster.preset.network.inter_latency_ns + bytes / 2, curve.t0_ns);
 
   flags.settings.emplace_back("run.weights=sharded");
-  EXPECT_EQ(gather_note(load_job(flags)), "Gathering sharded weights is in no time: " + gather_text(inside) +
+  EXPECT_EQ(gather_note(load_job(flags)), "Not included: gathering the sharded weights, " + gather_text(inside) +
                                               ". Strategies that cut weights gather less.");
 }
 
@@ -90,13 +90,13 @@ TEST(FittingPlan, CutsWeightsAsUnevenlyAsHeads) {
   EXPECT_EQ(heads, 40);
 }
 
-// Weights alone fill a device of 48 GB in fp32; half of them at each rank do not.
+// Weights alone fill a device of 44.5 GiB in fp32; half of them at each rank do not.
 TEST(FittingPlan, RefusalNamesShardedWeights) {
   const Tried ring =
       tried("ring", {"model.preset=wan2.1-t2v-14b", "model.grid=[2,8,8]", "cluster.preset=l40sx8", "run.dtype=fp32"});
   ASSERT_TRUE(ring.error);
   EXPECT_EQ(ring.error->code(), ErrorCode::kMemoryNeed);
-  EXPECT_NE(std::string(ring.error->what()).find("needs 55.7 of 48 GiB, at rank 0: 0.0 activations, 53.2 weights"),
+  EXPECT_NE(std::string(ring.error->what()).find("needs 55.7 of 44.5 GiB, at rank 0: 0.0 activations, 53.2 weights"),
             std::string::npos)
       << ring.error->what();
   EXPECT_NE(ring.error->hint().find("run.weights = sharded"), std::string::npos) << ring.error->hint();

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 
 #include "backend/config/model_size.h"
 #include "backend/schedule/memory.h"
@@ -15,7 +17,16 @@ namespace {
 
 using testing::dense_mask, testing::plan_of, testing::usp_plan;
 
+constexpr std::int64_t kGib = std::int64_t{1} << 30;
+
 Model preset(const char* name) { return *find_model_preset(name); }
+
+ClusterPreset cluster_of(DeviceProfile device, std::string implementation = "") {
+  ClusterPreset cluster;
+  cluster.device = device;
+  cluster.implementation = std::move(implementation);
+  return cluster;
+}
 
 // 8 heads x 16 tokens a rank x 4 channels x 2 bytes: a rank holds 1024 N bytes of q where it has all tokens of its
 // heads. Of k and v together it sends all but its own heads' part, packed, and receives rows in their place; o is sent
@@ -41,7 +52,7 @@ TEST(MemoryNeed, IsTheSumOfItsParts) {
   const Request request = Request::attention(4, 8, 4, dense_mask(8, 4, 16));
   const Plan plan = usp_plan(request, 4);
   const Model model = preset("wan-mini");
-  const MemoryNeed need = memory_need(plan, model, WeightLayout::kReplicated, {.memory_gib = 1, .reserved_gib = 0.25});
+  const MemoryNeed need = memory_need(plan, model, {}, cluster_of({.memory_gib = 1, .reserved_gib = 0.25}));
   ASSERT_EQ(need.ranks.size(), 4U);
   const std::vector<std::int64_t> bound = memory_bound(plan), staging = staging_bytes(plan);
   for (std::size_t r = 0; r < 4; ++r) {
@@ -58,18 +69,17 @@ TEST(MemoryNeed, IsTheSumOfItsParts) {
 TEST(MemoryNeed, WithoutALimitReservesNothingAndFits) {
   const Request request = Request::attention(2, 2, 4, dense_mask(2, 2, 8));
   const MemoryNeed need =
-      memory_need(plan_of(request, "ring"), preset("wan-mini"), WeightLayout::kReplicated, {.reserved_gib = 2});
+      memory_need(plan_of(request, "ring"), preset("wan-mini"), {}, cluster_of({.reserved_gib = 2}));
   EXPECT_EQ(need.ranks[0].reserved, 0);
   EXPECT_TRUE(need.fits());
 }
 
 // Exactly full fits; a byte more does not, and the sentence shows as many digits as tell the two apart.
 TEST(MemoryNeed, EndsAtTheLastByte) {
-  const std::int64_t gib = std::int64_t{1} << 30;
-  MemoryNeed need{{{gib / 2, gib / 4, 0, gib / 4}, {1, 1, 1, 1}}, gib};
+  MemoryNeed need{{{kGib / 2, kGib / 4, 0, kGib / 4}, {1, 1, 1, 1}}, kGib};
   EXPECT_EQ(need.fullest(), 0);
   EXPECT_TRUE(need.fits());
-  need.ranks[1] = {gib, 1, 0, 0};
+  need.ranks[1] = {kGib, 1, 0, 0};
   EXPECT_EQ(need.fullest(), 1);
   EXPECT_FALSE(need.fits());
   EXPECT_EQ(memory_sentence(need).substr(0, 18), "needs 1.000000001 ");
@@ -87,8 +97,72 @@ TEST(MemoryNeed, ShardedWeightsAreAPartAndTwoLayers) {
   const ModelSize size = model_size(model);
   const Request request = Request::attention(8, 8, 4, dense_mask(8, 8, 16));
   const Plan plan = usp_plan(request, 8);
-  for (const std::int64_t bytes : weight_bytes_by_rank(plan, model, WeightLayout::kSharded))
-    EXPECT_EQ(bytes, 2 * ((size.total() + 7) / 8 + 2 * size.largest_layer));
+  const auto bytes_with = [&](WeightDtype dtype) {
+    RunSection run;
+    run.weights = WeightLayout::kSharded;
+    run.weight_dtype = dtype;
+    return weight_bytes_by_rank(plan, model, run).front();
+  };
+  const std::int64_t share = (size.total() + 7) / 8, whole = 2 * size.largest_layer + size.outside;
+  EXPECT_EQ(bytes_with(WeightDtype::kSame), 2 * (share + whole));
+  // A master copy in fp32 is gathered in bf16, quantised weights as they are.
+  EXPECT_EQ(bytes_with(WeightDtype::kFp32), 4 * share + 2 * whole);
+  EXPECT_EQ(bytes_with(WeightDtype::kFp8), share + whole);
+  EXPECT_EQ(bytes_with(WeightDtype::kInt4), (share + whole) / 2);
+}
+
+// The need of one rank on a card, with what is not counted beside it.
+struct Card {
+  const char* what;
+  double gib, need, encoder, vae, decoding;
+  const char* text;
+};
+
+// The VAE decodes when activations, here 4 GiB, are free; a margin below 5 % of the card is tight.
+TEST(MemoryNeed, SaysWhatFitsAndWhatIsNotCounted) {
+  const auto bytes = [](double gib) { return static_cast<std::int64_t>(gib * static_cast<double>(kGib)); };
+  const Card cards[] = {
+      {"all", 80, 31, 10.5, 0.5, 10, "fits together with the text encoder and VAE, with 32.0 GiB to spare; "},
+      {"tight", 48, 31, 10.5, 0.5, 8,
+       "fits together with the text encoder and VAE, with 2.0 GiB to spare, which is tight; "},
+      {"VAE out", 48, 31, 10.5, 0.5, 24,
+       "fits only with the VAE elsewhere or decoding in tiles, with 6.5 GiB to spare; "},
+      {"encoder out", 48, 38, 10.5, 0.5, 10, "fits only with the text encoder elsewhere, with 3.5 GiB to spare; "},
+      {"both out", 32, 31.5, 10.5, 0.5, 24,
+       "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight; "},
+      {"neither", 24, 31, 0, 0, 0, "does not fit"},
+      {"no companions", 40, 31, 0, 0, 0, "fits, with 9.0 GiB to spare"}};
+  for (const auto& [what, gib, total, encoder, vae, decoding, text] : cards) {
+    const MemoryNeed need{
+        {{4 * kGib, bytes(total) - 4 * kGib, 0, 0}}, bytes(gib), {bytes(encoder), bytes(vae), bytes(decoding)}};
+    EXPECT_EQ(verdict_text(need).substr(0, std::string(text).size()), text) << what;
+  }
+}
+
+// Wan2.1-14B on 4 GPUs: where the text encoder is, and what official code holds of a token.
+TEST(MemoryNeed, CountsTheTextEncoderWhereItIsAndWhatOfficialCodeHolds) {
+  const Model model = preset("wan2.1-t2v-14b");
+  const Plan plan = usp_plan(Request::attention(4, 8, 4, dense_mask(8, 4, 16)), 4);
+  const std::int64_t encoder = 5681LL * 1'000'000 * 2;
+  const auto need_with = [&](TextEncoderPlace place, const char* implementation) {
+    RunSection run;
+    run.text_encoder = place;
+    run.other_gib = 1.5;
+    return memory_need(plan, model, run, cluster_of({}, implementation));
+  };
+  const std::tuple<TextEncoderPlace, std::int64_t, std::int64_t> places[] = {
+      {TextEncoderPlace::kUnknown, 0, encoder},
+      {TextEncoderPlace::kGpu, encoder, 0},
+      {TextEncoderPlace::kCpu, 0, 0},
+      {TextEncoderPlace::kSharded, encoder / 4, 0}};
+  for (const auto& [place, counted, uncounted] : places) {
+    const MemoryNeed need = need_with(place, "compiled");
+    EXPECT_EQ(need.ranks[0].text_encoder, counted);
+    EXPECT_EQ(need.uncounted.text_encoder, uncounted);
+    EXPECT_EQ(need.ranks[0].other, 3 * kGib / 2);
+    EXPECT_EQ(need.ranks[0].activations, memory_bound(plan)[0]);
+  }
+  EXPECT_EQ(need_with(TextEncoderPlace::kCpu, "official").ranks[0].activations, 38LL * 75'600 / 4 * 5120);
 }
 
 // Published parameters of the checkpoints; matrices are all but a thousandth of them.
@@ -101,6 +175,20 @@ TEST(ModelSizeOfShapes, MeetsPublishedCheckpoints) {
     EXPECT_LT(matrices, parameters) << name;
     EXPECT_GT(matrices, parameters * 0.999) << name;
   }
+}
+
+// A picture as input has keys and values of its own in each of 40 layers, a projection of 1280 channels, and its mask.
+TEST(ModelSizeOfShapes, CountsWhatAPictureAsInputAdds) {
+  const std::int64_t h = 5120, added = model_size(preset("wan2.1-i2v-14b")).total() -
+                                       model_size(preset("wan2.1-t2v-14b")).total();
+  EXPECT_EQ(added, 40 * 2 * h * h + 1280 * (1280 + h) + (144 - 64) * h);
+}
+
+// Both experts of a model are held; one of them runs, so no more is gathered.
+TEST(ModelSizeOfShapes, CountsEveryExpert) {
+  const Plan plan = usp_plan(Request::attention(8, 8, 4, dense_mask(8, 8, 16)), 8);
+  const std::int64_t one = weight_bytes_by_rank(plan, preset("wan2.1-t2v-14b"), {}).front();
+  EXPECT_EQ(weight_bytes_by_rank(plan, preset("wan2.2-t2v-a14b"), {}).front(), 2 * one);
 }
 
 TEST(ModelSizeOfShapes, KnowsEveryPresetAndItsLargestLayer) {

@@ -1,0 +1,229 @@
+#include "backend/fit/memory_row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "backend/base/csv_table.h"
+#include "backend/config/text_file.h"
+#include "backend/fit/row_plans.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::size_t kMaxMemoryTableBytes = std::size_t{64} << 20;
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kWanted = 0.8;  // of peaks between what is counted and what is not
+// Any cluster of 8 GPUs with profile layers: the limit of a row is its own, and nothing else of it counts.
+constexpr const char* kCluster = "h100x8";
+
+class Cells {
+ public:
+  Cells(const CsvTable& table, std::size_t row, std::vector<Problem>& problems)
+      : table_(table), row_(row), problems_(problems) {}
+  std::string text(std::string_view column) const {
+    const CsvCell* cell = table_.find(row_, column);
+    return cell != nullptr ? cell->text : "";
+  }
+  template <typename Number>
+  void number(std::string_view column, Number& value) const {
+    const CsvCell* cell = table_.find(row_, column);
+    if (cell == nullptr || cell->text.empty()) return;
+    const char* end = cell->text.data() + cell->text.size();
+    const auto [rest, error] = std::from_chars(cell->text.data(), end, value);
+    if (error != std::errc() || rest != end || value <= 0)
+      problems_.push_back({ErrorCode::kConfigType, std::string(column),
+                           fmt::format("{} \"{}\" is not a number above 0", column, cell->text), "", cell->place});
+  }
+
+ private:
+  const CsvTable& table_;
+  std::size_t row_;
+  std::vector<Problem>& problems_;
+};
+
+MemoryRow memory_row(const CsvTable& table, std::size_t number, std::vector<Problem>& problems) {
+  const Cells cells(table, number, problems);
+  MemoryRow row;
+  TimingRow& run = row.run;
+  run.place = table.rows[number].front().place;
+  run.id = cells.text("id");
+  run.source = cells.text("source");
+  run.gpu = cells.text("gpu");
+  run.model = cells.text("model");
+  run.software = cells.text("software");
+  run.implementation = cells.text("implementation");
+  run.left_out = cells.text("left_out");
+  cells.number("gpus", run.gpus);
+  cells.number("frames", run.frames);
+  cells.number("ulysses", run.ulysses);
+  cells.number("ring", run.ring);
+  cells.number("experts", row.experts);
+  cells.number("batch", row.batch);
+  cells.number("value", row.gib);
+  if (cells.text("unit") == "MB") row.gib /= 1024;
+  row.weights = cells.text("weights");
+  row.weight_dtype = cells.text("weight_dtype");
+  row.text_encoder = cells.text("text_encoder");
+  row.by_allocator = cells.text("counter") == "allocated";
+  row.ran_out = cells.text("outcome") == "oom";
+  const std::string pixels = cells.text("resolution");
+  const char *begin = pixels.data(), *end = begin + pixels.size();
+  const char* x = std::from_chars(begin, end, run.width).ptr;
+  if (x != end) std::from_chars(x + 1, end, run.height);
+  if (run.width < 1 || run.height < 1)
+    problems.push_back(
+        {ErrorCode::kConfigType, "resolution", fmt::format("\"{}\" is not 1280x720", pixels), "", run.place});
+  return row;
+}
+
+Job job_of(const MemoryRow& row) {
+  ConfigKeys keys = row_config(row.run, kCluster);
+  for (auto& [key, value] : keys)
+    if (key == "model.batch") value = std::to_string(row.batch);
+  keys.emplace_back("run.weights", row.weights);
+  keys.emplace_back("run.weight_dtype", row.weight_dtype);
+  keys.emplace_back("run.text_encoder", row.text_encoder);
+  Job job = load_job({"", {}, settings_of(keys)});
+  if (row.experts > 0) job.model.experts = row.experts;
+  job.cluster.preset.device.memory_gib = row.gib;
+  return job;
+}
+
+std::string degrees_text(const TimingRow& run) {
+  if (run.gpus == 1) return "single";
+  std::string text = run.ulysses > 1 ? fmt::format("u{}", run.ulysses) : "";
+  if (run.ring > 1) text += fmt::format("{}r{}", text.empty() ? "" : " ", run.ring);
+  return text;
+}
+
+// "wan2.1-t2v-14b, 1280x720, u8: sharded fp32, text encoder sharded"
+std::string what_ran(const MemoryRow& row) {
+  const TimingRow& run = row.run;
+  return fmt::format("{}{}, {}x{}{}, {}: {} {}, text encoder {}", run.model,
+                     row.experts > 0 ? fmt::format(", {} expert", row.experts) : "", run.width, run.height,
+                     row.batch > 1 ? fmt::format(" x {}", row.batch) : "", degrees_text(run), row.weights,
+                     row.weight_dtype, row.text_encoder);
+}
+
+std::string verdict_word(const MemoryNeed& need) {
+  const std::string tight = need.tight() ? ", tight" : "";
+  switch (need.verdict()) {
+    case MemoryVerdict::kFits:
+      return "fits" + tight;
+    case MemoryVerdict::kFitsAlone:
+      return "only with others elsewhere" + tight;
+    case MemoryVerdict::kDoesNotFit:
+      break;
+  }
+  return "does not fit";
+}
+
+// A line of the table.
+struct Line {
+  std::string source, what;
+  std::vector<std::string> ids, gpus;
+  CountedMemory memory;
+  double least, largest;
+  int missed;
+  std::string verdict = {};  // of a run that ran out of memory
+};
+
+}  // namespace
+
+Result<std::vector<MemoryRow>> read_memory_rows(const std::string& path) {
+  const Result<std::string> text = read_text_file(path, kMaxMemoryTableBytes);
+  if (!text) return text.error();
+  const Result<CsvTable> table = parse_csv(*text, path);
+  if (!table) return table.error();
+  std::vector<Problem> problems;
+  std::vector<MemoryRow> rows;
+  for (std::size_t i = 0; i < table->rows.size(); ++i) rows.push_back(memory_row(*table, i, problems));
+  if (!problems.empty()) return Error(std::move(problems));
+  return rows;
+}
+
+CountedMemory counted_memory(const MemoryRow& row) {
+  const Job job = job_of(row);
+  CountedMemory memory;
+  for_each_kind_of_layer(job, [&](const Request& request, const LayerDecision& decision) {
+    const Result<PlannedLayer> planned = try_plan_layer(job.strategies.front(), request, decision);
+    if (!planned) throw planned.error();
+    MemoryNeed need =
+        memory_need(planned->plan, planned->memory_bound_bytes, job.model, job.config.run, job.cluster.preset);
+    if (memory.need.ranks.empty() || need.with_uncounted() > memory.need.with_uncounted())
+      memory.need = std::move(need);
+  });
+  const RankMemory& rank = memory.need.ranks[static_cast<std::size_t>(memory.need.fullest())];
+  memory.counted = static_cast<double>(rank.total() - rank.reserved) / kGib;
+  memory.most = static_cast<double>(memory.need.with_uncounted() - (row.by_allocator ? rank.reserved : 0)) / kGib;
+  return memory;
+}
+
+bool as_counted(const MemoryRow& row, const CountedMemory& memory) {
+  if (row.ran_out) return memory.need.verdict() != MemoryVerdict::kFits || memory.need.tight();
+  return memory.counted <= row.gib && row.gib <= memory.most;
+}
+
+std::string memory_section(const std::vector<MemoryRow>& rows) {
+  // Runs that differ in the GPU alone have one line.
+  std::vector<Line> lines;
+  int peaks = 0, between = 0, ran_out = 0, warned = 0, left_out = 0;
+  for (const MemoryRow& row : rows) {
+    if (!row.run.left_out.empty()) {
+      ++left_out;
+      continue;
+    }
+    const CountedMemory memory = counted_memory(row);
+    const bool good = as_counted(row, memory);
+    (row.ran_out ? ran_out : peaks) += 1;
+    if (good) (row.ran_out ? warned : between) += 1;
+    const std::string what = what_ran(row);
+    auto line = std::ranges::find_if(
+        lines, [&](const Line& l) { return l.source == row.run.source && l.what == what && !row.ran_out; });
+    if (line == lines.end()) line = lines.insert(line, {row.run.source, what, {}, {}, memory, 0, 0, 0});
+    line->ids.push_back(row.run.id);
+    const std::string gpu = fmt::format("{} {}", row.run.gpus, row.run.gpu);
+    if (std::ranges::find(line->gpus, gpu) == line->gpus.end()) line->gpus.push_back(gpu);
+    line->least = line->least == 0 ? row.gib : std::min(line->least, row.gib);
+    line->largest = std::max(line->largest, row.gib);
+    if (!good) ++line->missed;
+    if (row.ran_out) line->verdict = fmt::format("out of {:.4g}: {}", row.gib, verdict_word(memory.need));
+  }
+  std::string text = fmt::format(
+      "## Memory\n\n"
+      "Published peaks of the fullest GPU, in GiB, beside what spscope [counts](metrics.md#memory-need) for them. A "
+      "peak\n"
+      "should be no less than what is counted, and no more than that with what is not: the VAE, a text encoder of "
+      "which\n"
+      "nobody says that it is elsewhere, and what driver and libraries reserve. Sources that print GB mean 2^30 bytes: "
+      "only\n"
+      "then do their peaks fall with the number of GPUs as weights do.\n\n"
+      "| | rows | as counted | wanted |\n| --- | --- | --- | --- |\n"
+      "| peaks between counted, and counted and not counted | {} | {} ({:.0f} %) | 80 %, {} |\n"
+      "| runs out of memory, not called \"fits\" without a warning | {} | {} | all, {} |\n\n"
+      "{} rows of [memory.csv](../bench/measured/memory.csv) are left out, each with its reason there. The last column "
+      "has\n"
+      "what is missed; of runs that ran out of memory, it has the verdict.\n\n"
+      "| rows | GPUs | what ran | measured | counted | not counted | |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+      peaks, between, 100.0 * between / std::max(1, peaks), between >= kWanted * peaks ? "met" : "missed", ran_out,
+      warned, warned == ran_out ? "met" : "missed", left_out);
+  std::string source;
+  for (const Line& line : lines) {
+    if (line.source != source) text += fmt::format("| | | **{}** | | | | |\n", source = line.source);
+    const double counted = line.memory.counted, most = line.memory.most;
+    const std::string measured = line.least == line.largest ? fmt::format("{:.1f}", line.least)
+                                                            : fmt::format("{:.1f} to {:.1f}", line.least, line.largest);
+    std::string last = line.verdict;
+    if (line.missed > 0 && last.empty())
+      last = fmt::format("**missed**: {:.1f} {}", line.largest > most ? line.largest - most : counted - line.least,
+                         line.largest > most ? "more" : "less");
+    text += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", fmt::join(line.ids, ", "),
+                        fmt::join(line.gpus, ", "), line.what, line.verdict.empty() ? measured : "", counted,
+                        std::max(0.0, most - counted), last);
+  }
+  return text;
+}
+
+}  // namespace spscope
