@@ -31,8 +31,8 @@ std::optional<double> compute_deviation(const std::vector<std::int64_t>& attenti
 std::string disturbance(const StrategyResult& s) {
   if (!s.provenance || s.provenance->compute != Source::kMeasured || s.provenance->timing != Timing::kClean) return "";
   if (s.compute_deviation.value_or(0) > kLargestDeviation)
-    return "a rank of " + s.label + " took " + percent(*s.compute_deviation) +
-           " of the mean more or less than its tiles (limit " + percent(kLargestDeviation) + ")";
+    return "a rank of " + s.label + " was " + percent(*s.compute_deviation) +
+           " off the time its work should take (limit " + percent(kLargestDeviation) + ")";
   if (!s.makespan_ns || *s.makespan_ns <= 0 || !s.makespan_spread_ns) return "";
   const double spread = static_cast<double>(*s.makespan_spread_ns) / static_cast<double>(*s.makespan_ns);
   if (spread > kLargestSpread)

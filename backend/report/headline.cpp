@@ -128,10 +128,10 @@ std::string foreign_compute_note(const ModeGroup& group) {
   const double scale = std::exp(sum / count);
   const bool slower = scale > 1;
   return fmt::format(
-      "compute is this {}'s, about {}x {} than the cost model of {}: communication counts for too {}; run.mode = "
+      "compute was timed on this {}, about {}x {} than the cost model of {}, so communication looks too {}; run.mode = "
       "\"simulate\" models both",
       device_text(group), rounded(slower ? scale : 1 / scale), slower ? "slower" : "faster",
-      device_name(group.of->workload.cluster), slower ? "little" : "much");
+      device_name(group.of->workload.cluster), slower ? "cheap" : "expensive");
 }
 
 std::vector<Sentence> headline_warnings(const Comparison& comparison) {
@@ -140,11 +140,8 @@ std::vector<Sentence> headline_warnings(const Comparison& comparison) {
   if (std::string text = nothing_finished_text(comparison); !text.empty())
     warnings.push_back({std::move(text)});
   else if (w.interrupted())
-    warnings.push_back(
-        {fmt::format("interrupted: of {} layer{} x {} denoise step{} the file holds {} of {} layer passes, and "
-                     "all figures are of those",
-                     w.layers, w.layers == 1 ? "" : "s", count_text(w.denoise_steps), w.denoise_steps == 1 ? "" : "s",
-                     count_text(*w.layer_passes_done), count_text(w.layer_passes()))});
+    warnings.push_back({fmt::format("interrupted after {} of {} layer passes, and figures cover only those",
+                                    count_text(*w.layer_passes_done), count_text(w.layer_passes()))});
   const Recording& recording = comparison.recording;
   if (std::string text = missing_events_text(recording); !text.empty()) warnings.push_back({std::move(text)});
   if (const std::size_t count = recording.incidents.size(); count > 0)
@@ -163,18 +160,18 @@ std::vector<std::string> timing_warnings(const ModeGroup& group) {
       group.strategies, [](const StrategyResult* s) { return s->verify == "passed" || s->verify == "failed"; });
   if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
     warnings.push_back(fmt::format(
-        "Timing is oversubscribed: the ranks share fewer {}, so their times do not compare and no speed-up "
-        "is given. {}run.mode = \"project\" gives times of this machine's compute on the cluster's "
-        "network, \"simulate\" models both.",
-        device_word(group) == "GPU" ? "GPUs" : "cores", is_checked ? "Numbers and bytes are checked; " : ""));
+        "This machine has fewer {} than the ranks use, so times are not comparable and no speed-up is shown. {}For "
+        "comparable times use run.mode = \"project\", which times compute here and models the network, or "
+        "\"simulate\", "
+        "which models both.",
+        device_word(group) == "GPU" ? "GPUs" : "cores", is_checked ? "Outputs and bytes are still verified. " : ""));
   const Judgement judgement = judge(group);
   if (judgement.empty_masks)
     warnings.emplace_back(
         "The masks have no active block: no query attends to a key, and every output is 0. No winner is named. Check "
         "how the mask was made (spscope mask info FILE).");
   if (!judgement.disturbance.empty())
-    warnings.push_back("Other programs disturbed this: run it again. No winner is named, since " +
-                       judgement.disturbance + ".");
+    warnings.push_back("The machine was busy, so no winner is named: " + judgement.disturbance + ". Run it again.");
   return warnings;
 }
 

@@ -27,7 +27,7 @@ std::string device_word(const ModeGroup& group);
 std::string device_text(const ModeGroup& group);
 // "compute measured on CPU, network scheduled"; "" when nothing ran.
 std::string provenance_line(const ModeGroup& group);
-// "compute is this CPU's, about 350x slower than the cost model of a800: ..."; "" when it is the cluster's own.
+// "compute was timed on this CPU, about 350x slower than the cost model of a800, ..."; "" when it is the cluster's own.
 std::string foreign_compute_note(const ModeGroup& group);
 Badges provenance_badges(const ModeGroup& group);
 

@@ -65,7 +65,7 @@ std::string html_timeline(const TimelineBands& bands) {
   const TimelineBands::Span axis = bands.axis();
   std::string text = fmt::format(
       "<figure class=\"timeline\"><figcaption>{}{}</figcaption>{}\n", html_escaped(bands.caption),
-      axis.begin_ns < 0 ? ". Before 0 the layer pass before still runs." : "", html_legend(bands.parts, true));
+      axis.begin_ns < 0 ? ". Left of 0 the previous layer pass is still running." : "", html_legend(bands.parts, true));
   for (const TimelineBands::Band& band : bands.bands) text += band_html(bands, band, axis);
   return text + fmt::format("<p class=\"axis-ends\"><span>{}</span><span>{}</span></p></figure>\n",
                             axis.begin_ns < 0 ? signed_duration(axis.begin_ns) : "0", duration_text(axis.end_ns));

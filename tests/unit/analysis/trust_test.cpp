@@ -29,7 +29,7 @@ TEST(Disturbance, IsSeenBeyondItsLimitsOnly) {
   EXPECT_EQ(disturbance(measured()), "") << "exactly at both limits";
   StrategyResult s = measured();
   s.compute_deviation = 0.38;
-  EXPECT_EQ(disturbance(s), "a rank of ring r2 took 38 % of the mean more or less than its tiles (limit 25 %)");
+  EXPECT_EQ(disturbance(s), "a rank of ring r2 was 38 % off the time its work should take (limit 25 %)");
   s = measured();
   s.makespan_spread_ns = 140;
   EXPECT_EQ(disturbance(s), "repeats of ring r2 spread by 14 % (limit 10 %)");

@@ -69,10 +69,11 @@ TEST(Terminal, OversubscribedTimingGivesNoSpeedUpAndNoWinner) {
     s.provenance = RunProvenance{Source::kMeasured, Source::kMeasured, Timing::kOversubscribed};
   }
   set_speedups(c.strategies);
-  expect_said(c,
-              {"executed on CPU ranks, times measured, bytes counted",
-               "Timing is oversubscribed: the ranks share fewer cores, so their times do not compare and no speed-up"},
-              {"vs ", "fastest"});
+  expect_said(
+      c,
+      {"executed on CPU ranks, times measured, bytes counted",
+       "This machine has fewer cores than the ranks use, so times are not comparable and no speed-up is shown."},
+      {"vs ", "fastest"});
 }
 
 TEST(Terminal, APlanShowsWhatNeedsNoRun) {
@@ -155,25 +156,26 @@ TEST(Terminal, ComputeOfAGpuIsCalledByItsName) {
   for (StrategyResult& s : c.strategies) s.device = "cuda";
   scale_compute(c, 347);
   expect_said(c, {"compute measured on Example GPU, network scheduled",
-                  "compute is this Example GPU's, about 350x slower", "With this Example GPU's compute"});
+                  "compute was timed on this Example GPU, about 350x slower", "With this Example GPU's compute"});
   for (StrategyResult& s : c.strategies) {
     s.mode = RunMode::kExecute;
     s.compute_scale.reset();
     s.provenance = RunProvenance{Source::kMeasured, Source::kMeasured, Timing::kOversubscribed};
   }
-  expect_said(c, {"executed on Example GPU ranks", "Timing is oversubscribed: the ranks share fewer GPUs"});
+  expect_said(c, {"executed on Example GPU ranks", "This machine has fewer GPUs than the ranks use"});
 }
 
 TEST(Terminal, ComputeOfAnotherMachineNamesNoWinnerForTheCluster) {
   Comparison c = sample_comparison();
   scale_compute(c, 347);
-  expect_said(c,
-              {"compute is this CPU's, about 350x slower than the cost model of a800: communication counts for too "
-               "little; run.mode = \"simulate\" models both",
-               "With this CPU's compute, usp u2 r2 is fastest (unmeasured), 25 % ahead of ring r4"},
-              {"modelled, usp"});
+  expect_said(
+      c,
+      {"compute was timed on this CPU, about 350x slower than the cost model of a800, so communication looks too "
+       "cheap; run.mode = \"simulate\" models both",
+       "With this CPU's compute, usp u2 r2 is fastest (unmeasured), 25 % ahead of ring r4"},
+      {"modelled, usp"});
   scale_compute(c, 0.31);
-  expect_said(c, {"about 3.2x faster than the cost model of a800: communication counts for too much;"});
+  expect_said(c, {"about 3.2x faster than the cost model of a800, so communication looks too expensive;"});
   scale_compute(c, 1.4);
   expect_said(c, {"With compute measured and the network modelled, usp u2 r2 is fastest"});
 }
@@ -182,8 +184,8 @@ TEST(Terminal, DisturbedTimesNameNoWinnerAndNoReason) {
   Comparison c = sample_comparison();
   c.strategies[1].compute_deviation = 1.8;
   expect_said(c,
-              {"Other programs disturbed this: run it again.",
-               "a rank of ring r4 took 180 % of the mean more or less than its tiles"},
+              {"The machine was busy, so no winner is named: a rank of ring r4 was 180 % off the time its "
+               "work should take (limit 25 %). Run it again."},
               {"waits", "fastest", "balanced"});
 }
 
@@ -193,11 +195,11 @@ TEST(Terminal, AnInterruptedRunSaysHowMuchOfItThereIs) {
   c.workload.layers = 40;
   c.workload.denoise_steps = 50;
   c.workload.layer_passes_done = 15;
-  expect_said(c,
-              {"15 of 2,000 layer passes, 4 x a800",
-               "interrupted: of 40 layers x 50 denoise steps the file holds 15 of 2,000 layer passes",
-               "sums over 15 layer passes (a layer pass is one layer at one denoise step)"},
-              {"all 40 layers"});
+  expect_said(
+      c,
+      {"15 of 2,000 layer passes, 4 x a800", "interrupted after 15 of 2,000 layer passes, and figures cover only those",
+       "sums over 15 layer passes (a layer pass is one layer at one denoise step)"},
+      {"all 40 layers"});
   c.workload.layer_passes_done = 2000;
   expect_said(c, {"all 40 layers x 50 denoise steps"});
 }
