@@ -3,7 +3,8 @@
 // that measured_configs writes for the row.
 //
 //   fit_bench ROOT [--write | --memory]   ROOT: the repository; --write: docs/accuracy.md, its rows, and the profiles;
-//                                         --memory: only the section of docs/accuracy.md about published peaks of memory
+//                                         --memory: only the section of docs/accuracy.md about published peaks of
+//                                         memory
 #include <fmt/format.h>
 
 #include <iostream>
