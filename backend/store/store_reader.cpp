@@ -78,9 +78,10 @@ const ShardRecord& StoreReader::shard_record() const { return state_->shard; }
 const EventReader& StoreReader::events() const { return state_->events; }
 std::vector<TableText> StoreReader::schema() const {
   std::vector<TableText> tables;
-  for (const char* question : {"SELECT name, sql FROM sqlite_temp_schema WHERE sql IS NOT NULL ORDER BY name",
-                               "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name"})
-    for (const auto& row : query(question).rows) tables.push_back({row[0].value_or(""), row[1].value_or("")});
+  for (const auto& [question, in_file] :
+       {std::pair("SELECT name, sql FROM sqlite_temp_schema WHERE sql IS NOT NULL ORDER BY name", false),
+        std::pair("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name", true)})
+    for (const auto& row : query(question).rows) tables.push_back({row[0].value_or(""), row[1].value_or(""), in_file});
   return tables;
 }
 

@@ -28,6 +28,7 @@ namespace spscope {
 // The statement that makes a table or view, with the comments of its columns.
 struct TableText {
   std::string name, text;
+  bool in_file = false;  // else this program adds it
 };
 
 // Lists are in the order in which they were written unless said otherwise. Every member throws Error (kStoreCorrupt)

@@ -6,16 +6,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/analysis/mode_group.h"
-#include "backend/base/number_text.h"
-#include "backend/report/headline.h"
 #include "gui/imgui_compat.h"
 #include "gui/platform/renderer.h"
 
 namespace spscope::gui {
 namespace {
 
-constexpr float kRailWidth = 118, kStatusHeight = 30, kLeastView = 230, kLeastTable = 64;
+constexpr float kRailWidth = 130, kStatusHeight = 30, kLeastView = 230, kLeastTable = 64, kFoldedTable = 52;
 // Threads that answer questions: one more than a laptop has cores to spare would slow the runs that are watched.
 constexpr int kWorkers = 2;
 
@@ -89,7 +86,9 @@ std::string App::title() const {
   const ViewRow* row = find_view(session_.view());
   std::string title = row != nullptr ? std::string(row->title) + " – spscope" : "spscope";
   const auto& files = session_.files();
-  if (!files.empty()) title = files.front()->name + (files.size() > 1 ? " and others: " : ": ") + title;
+  if (!files.empty())
+    title = files[static_cast<std::size_t>(session_.active_file())]->name +
+            (files.size() > 1 && !session_.scope().file ? " and others: " : ": ") + title;
   return shown(title);
 }
 
@@ -172,8 +171,7 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
     rail(ui, left, body);
     ImGui::SameLine();
   }
-  const bool details = settings().details && !full_view_ && session_.view() != "start" && session_.view() != "run" &&
-                       session_.view() != "report";
+  const bool details = settings().details && !full_view_ && view().has_details(session_);
   float beside = details ? theme.px(settings().details_width) : 0;
   beside = std::min(beside, std::max(0.F, (width - left) * 0.45F));
   const float divider = details ? theme.px(6) : 0;
@@ -200,11 +198,12 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
 
 void App::main_pane(Ui& ui, float width, float height) {
   View& current = view();
-  const bool table = settings().table && !full_view_ && current.has_table(session_);
+  const bool table = !full_view_ && current.has_table(session_), unfolded = settings().table;
   // In a low window the view comes before its table, which keeps its headings and a row.
-  float below = table ? std::clamp(std::min(ui.px(settings().table_height), height - ui.px(kLeastView)),
-                                   ui.px(kLeastTable), std::max(ui.px(kLeastTable), height * 0.6F))
-                      : 0;
+  float below = !table     ? 0
+                : unfolded ? std::clamp(std::min(ui.px(settings().table_height), height - ui.px(kLeastView)),
+                                        ui.px(kLeastTable), std::max(ui.px(kLeastTable), height * 0.6F))
+                           : ui.px(kFoldedTable);
   const Ui::Scope inside = ui.scope(session_.view());
   const float top = height - below - (table ? ui.px(6) : 0);
   ImGui::BeginGroup();
@@ -223,9 +222,9 @@ void App::main_pane(Ui& ui, float width, float height) {
     const ImVec2 from = ImGui::GetCursorScreenPos();
     // The splitter is as wide as the view, not as the window.
     ImGui::BeginChild("table splitter", {width, ui.px(6)}, false, ImGuiWindowFlags_NoScrollbar);
-    ui.splitter("table splitter", false, below, ui.px(80), height * 0.75F, true);
+    if (unfolded) ui.splitter("table splitter", false, below, ui.px(80), height * 0.75F, true);
     ImGui::EndChild();
-    settings().table_height = below / ui.theme().scale;
+    if (unfolded) settings().table_height = below / ui.theme().scale;
     ImGui::SetCursorScreenPos({from.x, from.y + ui.px(6)});
     ui.pane("table", {.width = width, .height = below, .back = Token::kSurface}, [&] {
       ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(5)));
@@ -271,31 +270,8 @@ void App::banners(Ui& ui) {
       if (ui.banner("changed", BannerTone::kWarning, file.name + ": " + file.changed + ".", gone ? "" : "Read again"))
         session_.reload(static_cast<int>(i));
     }
-    // A report tells them itself.
-    const ViewRow* row = find_view(session_.view());
-    if (row == nullptr || !row->needs_file || row->id == "report") continue;
-    if (file.content() == nullptr || !session_.in_scope(static_cast<int>(i))) continue;
-    const Ui::Scope inside = ui.scope(fmt::format("warnings {}", i));
-    for (const Comparison& comparison : file.content()->comparisons) warn(ui, comparison);
-    for (const Observation& observation : file.content()->observed) warn(ui, observation);
   }
-}
-
-void App::warn(Ui& ui, const Comparison& comparison) {
-  const auto say = [&](const std::string& text) { ui.banner("warning " + text, BannerTone::kWarning, text); };
-  for (const Sentence& warning : headline_warnings(comparison)) say(warning.text);
-  for (const ModeGroup& group : by_mode(comparison))
-    for (const std::string& warning : timing_warnings(group)) say(warning);
-}
-
-void App::warn(Ui& ui, const Observation& observation) {
-  const auto say = [&](const std::string& text) { ui.banner("warning " + text, BannerTone::kWarning, text); };
-  if (!observation.run.finished) say("Nobody saw the program end: events of its last moments may be missing.");
-  if (const std::string lost = lost_events_text(observation); !lost.empty()) say(sentence(lost));
-  const std::vector<Sentence>& incidents = observation.recording.incidents;
-  if (incidents.empty()) return;
-  const std::string more = incidents.size() > 1 ? fmt::format(" (and {} more)", incidents.size() - 1) : "";
-  say(sentence(incidents.front().text + more));
+  draw_warnings(ui);
 }
 
 void App::run(Command command, Ui& ui) {

@@ -60,9 +60,7 @@ class App {
   void menu(Ui& ui);
   void run(Command command, Ui& ui);
   void banners(Ui& ui);
-  // What the report says before any number of a workload.
-  static void warn(Ui& ui, const Comparison& comparison);
-  static void warn(Ui& ui, const Observation& observation);
+  void draw_warnings(Ui& ui);
   // Of files that have been read since the last frame: they count as recent, and links to them can be understood.
   void take_read_files();
   void ask_views_to_quit();

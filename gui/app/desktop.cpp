@@ -40,7 +40,7 @@ class Desktop {
   Desktop(const Options& options, Settings settings)
       : options_(options),
         window_("spscope", options.size_given ? options.width : settings.width,
-                options.size_given ? options.height : settings.height),
+                options.size_given ? options.height : settings.height, !options.size_given),
         renderer_(window_.core_profile()),
         app_(std::move(settings), [] { Window::wake(); }) {
     if (options.frame_times) frame_times_.emplace(*options.frame_times);

@@ -120,7 +120,7 @@ A link is a place in the window: RUN.db#timeline?s=dbsp&layer=3&step=1&t=1.2ms..
   --ui-dump FILE                  write each text and control of the view as JSON ("-": standard output), and end;
                                   with --window instead: of the window, anew with each frame
   --frame-times FILE              write when each frame of the window began and how long it took, as CSV
-  --size WxH                      pixels, 1440x900 unless given
+  --size WxH                      pixels; 1440x900 unless given, of a window at most what the screen has room for
   --scale N                       size of texts and controls, 0.5 to 4
   --theme dark|light
   --answers N                     without a display: what is shown after N answered questions, while others are asked

@@ -124,23 +124,25 @@ void App::keys_page(Ui& ui) {
       "window",
       [&] {
         ui.heading("Keys");
+        float widest = 0;
+        for (const std::string& keys : key_texts_) widest = std::max(widest, ui.text_width(keys, Face::kMono));
         for (const CommandGroup group : {CommandGroup::app, CommandGroup::time, CommandGroup::play}) {
           ui.text(group_title(group), {.face = Face::kBold, .ink = Token::kMuted});
           for (const CommandRow& row : command_rows()) {
             const std::string keys = keys_.keys_of(row.command);
             if (row.group != group || keys.empty()) continue;
-            ui.text(keys, {.face = Face::kMono, .max_width = ui.px(180)});
-            ImGui::SameLine(ui.px(200));
+            ui.text(keys, {.face = Face::kMono, .max_width = widest + 1});
+            ImGui::SameLine(widest + ui.px(24));
             ui.text(row.title);
           }
         }
         ui.note(
-            "On a timeline the wheel zooms at the pointer, Shift and wheel or dragging moves, Ctrl and dragging "
-            "selects "
-            "a range. Other keys for a command are set in the file of settings.");
+            "On a timeline the wheel zooms at the pointer. Dragging moves, as Shift and the wheel do. Ctrl and "
+            "dragging "
+            "selects a range. You set other keys for a command in the file of settings.");
         return true;
       },
-      true, ui.px(620));
+      true, ui.px(700));
 }
 
 }  // namespace spscope::gui

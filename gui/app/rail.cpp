@@ -23,10 +23,19 @@ void App::rail(Ui& ui, float width, float height) {
       const auto number = static_cast<int>(&row - view_rows().data());  // Start, then in the order of their keys
       const auto command =
           number == 0 ? Command::kStart : static_cast<Command>(static_cast<int>(Command::kView1) + number - 1);
-      const std::string tip = key_tip(ui, row.title, command);
+      // Its keys stand in the button: a tooltip would cover the view. Those that the user gave may be too long.
+      const std::string_view keys = ui.keys(static_cast<std::size_t>(command));
+      const ImVec2 from = ImGui::GetCursorScreenPos();
+      const float button = width - ui.px(16), room = button - ui.text_width(row.title) - ui.px(18);
+      const bool fits = ui.text_width(keys, Face::kSmall) <= room;
+      const std::string tip = fits ? "" : key_tip(ui, row.title, command);
       if (ui.button(row.id, row.title,
-                    {.quiet = true, .selected = here, .tooltip = tip, .width = width - ui.px(16), .left = true}))
+                    {.quiet = true, .selected = here, .tooltip = tip, .width = button, .left = true}))
         session_.show(std::string(row.id));
+      if (fits)
+        ui.text_at(from.x + button - room - ui.px(4), from.y + ui.px(5), keys,
+                   {.face = Face::kSmall, .ink = Token::kMuted, .max_width = room + 1, .right = true},
+                   here ? std::optional(ui.theme().color(Token::kSelected)) : std::nullopt);
     }
     ImGui::SetCursorPos({ui.px(8), std::max(ImGui::GetCursorPosY(), height - ui.theme().target() - ui.px(8))});
     if (ui.button("menu", "Menu",
@@ -81,9 +90,9 @@ void App::status_line(Ui& ui) {
             std::set<std::string> lines;
             bool known = false;
             std::int64_t events = 0, missing = 0;
-            for (const auto& file : session_.files()) {
-              const FileContent* content = file->content();
-              if (content == nullptr) continue;
+            for (std::size_t f = 0; f < session_.files().size(); ++f) {
+              const FileContent* content = session_.files()[f]->content();
+              if (content == nullptr || !session_.in_scope(static_cast<int>(f))) continue;
               for (const Comparison& c : content->comparisons)
                 for (const ModeGroup& group : by_mode(c))
                   if (const std::string line = provenance_line(group); !line.empty()) lines.insert(line);

@@ -125,7 +125,7 @@ void App::scope_line(Ui& ui) {
   if (session_.view() == "overview" || session_.view() == "report") {
     ui.same_line();
     ui.text("all layer passes",
-            {.ink = Token::kMuted, .beside = true, .tooltip = "The figures of this view are of all layer passes"});
+            {.ink = Token::kMuted, .beside = true, .tooltip = "The figures of this view cover all layer passes"});
     return;
   }
   std::set<int> layers, steps;

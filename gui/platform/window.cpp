@@ -3,6 +3,7 @@
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -120,6 +121,20 @@ std::string reason() {
   return glfwGetError(&why) == GLFW_NO_ERROR ? std::string() : " (" + std::string(why) + ")";
 }
 
+// With its frame, as far as that is known.
+void fit_into_work_area(GLFWwindow* window) {
+  GLFWmonitor* monitor = glfwGetPrimaryMonitor();
+  if (monitor == nullptr) return;
+  int x = 0, y = 0, area_width = 0, area_height = 0, left = 0, top = 0, right = 0, bottom = 0, width = 0, height = 0;
+  glfwGetMonitorWorkarea(monitor, &x, &y, &area_width, &area_height);
+  glfwGetWindowFrameSize(window, &left, &top, &right, &bottom);
+  glfwGetWindowSize(window, &width, &height);
+  const int most_width = area_width - left - right, most_height = area_height - top - bottom;
+  if (most_width <= 0 || most_height <= 0 || (width <= most_width && height <= most_height)) return;
+  glfwSetWindowSize(window, std::min(width, most_width), std::min(height, most_height));
+  glfwSetWindowPos(window, x + left, y + top);
+}
+
 GLFWwindow* make_window(const std::string& title, int width, int height, bool core) {
   glfwDefaultWindowHints();
   glfwWindowHint(GLFW_DEPTH_BITS, 0);
@@ -135,7 +150,7 @@ GLFWwindow* make_window(const std::string& title, int width, int height, bool co
 
 }  // namespace
 
-Window::Window(const std::string& title, int width, int height) {
+Window::Window(const std::string& title, int width, int height, bool fits) {
   static const char* const kWayOn =
       "start it on a desktop, or use --screenshot or --view-dump, which need no display, or `spscope report RUN.db`";
   if (glfwInit() == GLFW_FALSE) throw Error(ErrorCode::kUsage, "there is no display" + reason(), kWayOn);
@@ -150,6 +165,7 @@ Window::Window(const std::string& title, int width, int height) {
     throw Error(ErrorCode::kUsage, "this display has no OpenGL 3" + why,
                 std::string("over `ssh -X` that is usual; ") + kWayOn);
   }
+  if (fits) fit_into_work_area(window_);
   glfwMakeContextCurrent(window_);
   glfwSwapInterval(1);
   glfwSetWindowUserPointer(window_, &input_);

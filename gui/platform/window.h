@@ -17,8 +17,9 @@ class Window {
  public:
   static constexpr std::size_t kNumCursors = 4;
 
+  // `fits`: the window is no larger than the work area of its monitor has room for.
   // Throws Error (kUsage): no display, or none with OpenGL 3; with what to do then.
-  Window(const std::string& title, int width, int height);
+  Window(const std::string& title, int width, int height, bool fits);
   ~Window();
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "backend/analysis/over_ranks.h"
 #include "backend/analysis/slowest_pass.h"
 #include "backend/base/clock.h"
 
@@ -67,6 +68,19 @@ bool has_run(const StrategyResult& strategy, LayerPass pass) {
   return std::ranges::any_of(strategy.by_layer, [&](const LayerResult& layer) {
     return layer.layer == pass.layer && layer.denoise_step == pass.step;
   });
+}
+
+const Chosen* waits_longest(std::span<const Chosen> strategies) {
+  constexpr double kLeastShare = 0.01;
+  const Chosen* longest = nullptr;
+  double most = 0;
+  for (const Chosen& c : strategies) {
+    const double wait = mean_over_ranks(c.strategy->times.wait_late_peer_ns);
+    if (wait <= most || wait < kLeastShare * static_cast<double>(c.strategy->makespan_ns.value_or(0))) continue;
+    longest = &c;
+    most = wait;
+  }
+  return longest;
 }
 
 const StrategyExplanation* find_explained(const Explanation& all, const std::string& id) {
@@ -192,6 +206,12 @@ void Session::look_at(std::optional<int> file) {
   ++revision_;
 }
 
+int Session::active_file() const {
+  if (scope_.file) return *scope_.file;
+  const auto first = std::ranges::find_if(files_, [](const auto& file) { return file->content() != nullptr; });
+  return first == files_.end() ? 0 : static_cast<int>(first - files_.begin());
+}
+
 StrategyKey Session::settled(StrategyKey key) {
   if (key.file < 0 || static_cast<std::size_t>(key.file) >= files_.size()) return key;
   const OpenFile& file = *files_[static_cast<std::size_t>(key.file)];
@@ -232,7 +252,7 @@ std::vector<Chosen> Session::all_strategies() const {
     for (const Comparison& comparison : content->comparisons)
       for (const StrategyResult& strategy : comparison.strategies) {
         std::string label = strategy.label.empty() ? strategy.id : strategy.label;
-        if (files_.size() > 1) label += " · " + files_[f]->name;
+        if (files_.size() > 1 && scope_.file != static_cast<int>(f)) label += " · " + files_[f]->name;
         all.push_back({{static_cast<int>(f), strategy.id}, files_[f].get(), &comparison, &strategy, std::move(label)});
       }
   }

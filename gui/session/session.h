@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +54,7 @@ struct Chosen {
   const OpenFile* file = nullptr;
   const Comparison* comparison = nullptr;
   const StrategyResult* strategy = nullptr;
-  // "ulysses u8"; with its file where several are open.
+  // "ulysses u8"; with its file where that is not the one that is looked at.
   std::string label;
 };
 
@@ -62,6 +63,10 @@ struct LayerPass {
   friend auto operator<=>(const LayerPass&, const LayerPass&) = default;
 };
 bool has_run(const StrategyResult& strategy, LayerPass pass);
+
+// The strategy whose ranks wait longest for a late peer, mean over ranks and of all layer passes; nullptr where none of
+// them waits for 1 % of its makespan.
+const Chosen* waits_longest(std::span<const Chosen> strategies);
 
 // What an explanation says of a strategy; nullptr where it says nothing of its times.
 const StrategyExplanation* find_explained(const Explanation& all, const std::string& id);
@@ -102,6 +107,9 @@ class Session {
   void look_at(std::optional<int> file);
   // Whether a file is looked at.
   bool in_scope(int file) const { return !scope_.file || *scope_.file == file; }
+  // The file that is looked at; of all files the first one that was read, of those that are still read the first.
+  // REQUIRES: a file is open.
+  int active_file() const;
   // Strategies that a link names by their labels become those, unknown ones are said; of files that were read.
   void settle_names();
   // Strategies of all ready files, legal and with times first come those of the first file.
@@ -144,6 +152,12 @@ class Session {
     show("run");
   }
   std::string take_wanted_run() { return std::exchange(wanted_run_, ""); }
+  // Shows what is to run, as the file of a preset says it.
+  void show_preset(const std::string& path) {
+    wanted_preset_ = path;
+    show("run");
+  }
+  std::string take_wanted_preset() { return std::exchange(wanted_preset_, ""); }
 
   // -- words for the user
   void notice(std::string text, bool bad = false);
@@ -163,7 +177,7 @@ class Session {
   std::vector<std::unique_ptr<OpenFile>> files_;
   Scope scope_;
   Selection selection_;
-  std::string view_ = "start", wanted_run_;
+  std::string view_ = "start", wanted_run_, wanted_preset_;
   std::vector<Link> back_, forward_;
   std::vector<Notice> notices_;
   struct Kept {

@@ -16,7 +16,7 @@ struct Settings {
   double user_scale = 1;     // times that of the monitor, 0.5 to 3
   int width = 1440, height = 900;
   float details_width = 320, table_height = 260;  // in the design's pixels
-  bool details = true, table = true;
+  bool details = true, table = false;
   bool less_motion = false;                 // nothing moves by itself
   std::vector<std::string> recent;          // files, the last one opened first
   std::map<std::string, std::string> keys;  // of commands that have other keys than those of commands.def

@@ -262,7 +262,13 @@ void Ui::badge(std::string_view words, Token ink, Token back, bool dashed, std::
   take(rect);
 }
 
-bool Ui::banner(std::string_view name, BannerTone tone, std::string_view words, std::string_view action) {
+bool Ui::banner(std::string_view name, BannerTone tone, std::string_view text, std::string_view action) {
+  const std::string paragraph(text);
+  return banner(name, tone, {&paragraph, 1}, action, true);
+}
+
+bool Ui::banner(std::string_view name, BannerTone tone, std::span<const std::string> paragraphs,
+                std::string_view action, bool wrapped) {
   const bool bad = tone == BannerTone::kError || tone == BannerTone::kWarning;
   const Token ink = bad ? Token::kWarn : tone == BannerTone::kDone ? Token::kMeasured : Token::kInk;
   const Token behind = bad ? Token::kWarnBack : tone == BannerTone::kDone ? Token::kMeasuredBack : Token::kRaised;
@@ -277,7 +283,7 @@ bool Ui::banner(std::string_view name, BannerTone tone, std::string_view words, 
   const Scope inside = scope(name);
   ImGui::SetCursorScreenPos({from.x + padding, from.y + px(6)});
   ImGui::BeginGroup();
-  text(words, {.ink = ink, .max_width = inner, .wrap = true});
+  for (const std::string& paragraph : paragraphs) text(paragraph, {.ink = ink, .max_width = inner, .wrap = wrapped});
   ImGui::EndGroup();
   float bottom = ImGui::GetItemRectMax().y;
   bool pressed = false;

@@ -1,6 +1,7 @@
 #include "gui/ui/theme.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -35,6 +36,17 @@ Rgb mixed(Rgb over, Rgb under, float share) {
     out |= static_cast<Rgb>(std::lround(b + (a - b) * share)) << shift;
   }
   return out;
+}
+
+Rgb ink_on(Rgb back) {
+  // Relative luminance and contrast of WCAG 2.
+  constexpr std::array<double, 3> kShares = {0.2126, 0.7152, 0.0722};
+  double luminance = 0.05;
+  for (int i = 0; i < 3; ++i) {
+    const double c = (back >> (16 - 8 * i) & 0xff) / 255.0;
+    luminance += kShares[static_cast<std::size_t>(i)] * (c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4));
+  }
+  return luminance * luminance > 1.05 * 0.05 ? 0x000000 : 0xffffff;
 }
 
 Rgb rank_color(int rank) { return kRankColors[rank_color_index(rank)]; }

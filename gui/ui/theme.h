@@ -24,6 +24,9 @@ Rgb token_color(Token token, Appearance appearance);
 // `share` of the first and the rest of the second.
 Rgb mixed(Rgb over, Rgb under, float share);
 
+// Black or white, whichever stands out from it: at least 4.5:1.
+Rgb ink_on(Rgb back);
+
 // Of rank_colors.h.
 Rgb rank_color(int rank);
 // Density 0 to 1 in cividis (Nunez et al. 2018), from dark blue to yellow.

@@ -86,8 +86,8 @@ class Ui {
   [[nodiscard]] Scope scope(std::string_view name) { return {*this, name}; }
   const std::string& path() const { return path_; }
 
-  // A pane inside the window with a colour of its own, which scrolls where its content is larger. `content` draws it.
-  // A width or height of 0 takes what is left, below 0 leaves so much.
+  // A pane with a colour of its own, which scrolls where its content is larger. `content` draws it. A width or height
+  // of 0 takes what is left, below 0 leaves so much.
   struct PaneStyle {
     float width = 0, height = 0;
     Token back = Token::kSurface;
@@ -105,8 +105,7 @@ class Ui {
   void text(std::string_view text, const TextStyle& style = {});
   void heading(std::string_view text);
   void note(std::string_view text) { this->text(text, {.ink = Token::kMuted, .wrap = true}); }
-  // At a place of the window, over what is there; cut at max_width, which must be given. Returns where it stands.
-  // `on`: the colour behind it where it is not that of the pane.
+  // At a place of the window, cut at max_width, which must be given; returns where it stands. `on`: what is behind it.
   Rect text_at(float x, float y, std::string_view text, const TextStyle& style, std::optional<Rgb> on = {},
                std::optional<Rgb> ink = {});
   float text_width(std::string_view text, Face face = Face::kBody) const;
@@ -128,6 +127,9 @@ class Ui {
   void badge(std::string_view text, Token ink, Token back, bool dashed = false, std::string_view tooltip = {});
   // Words of more than a line with a coloured edge; true when its button, if it has a label, is pressed.
   bool banner(std::string_view name, BannerTone tone, std::string_view text, std::string_view action = {});
+  // The same of several paragraphs, each cut at the end of its line where they are not `wrapped`.
+  bool banner(std::string_view name, BannerTone tone, std::span<const std::string> paragraphs, std::string_view action,
+              bool wrapped);
   // A bar with words; without a fraction it only says that something goes on. True when Cancel is pressed.
   bool progress(std::string_view name, std::optional<double> fraction, std::string_view words, bool can_cancel);
   // Why there is nothing to see, and a button that mends it.
@@ -149,8 +151,7 @@ class Ui {
   bool is_dumped() const { return dump_ != nullptr; }
   void tooltip(const std::function<void()>& content);
   void tooltip(std::string_view text);
-  // A menu at the control before it, below or where there is more room; or a dialog in the middle. `content` returns
-  // false to close it.
+  // A menu at the control before it, or a dialog in the middle. `content` returns false to close it.
   void open_popup(std::string_view name);
   bool popup(std::string_view name, const std::function<bool()>& content, bool centered = false, float width = 0);
 

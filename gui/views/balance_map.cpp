@@ -50,8 +50,12 @@ struct BalanceMap::Scale {
   std::vector<int> layers, steps;
   double low = 1e300, high = -1e300;
   float side = 0, width = 0, height = 0;
-  float left = 0;  // room for the numbers of layers
+  float left = 0;        // room for the numbers of layers
+  bool files = false;    // names of strategies have their file below them
+  bool figures = false;  // cells have room for their numbers
 
+  // Of the way from the lowest value to the highest.
+  double share(double value) const { return high > low ? (value - low) / (high - low) : 0; }
   std::size_t column(int step) const { return index(steps, step); }
   std::size_t row(int layer) const { return index(layers, layer); }
   static std::size_t index(const std::vector<int>& sorted, int value) {
@@ -102,8 +106,15 @@ void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chose
         scale.low = std::min(scale.low, *v);
         scale.high = std::max(scale.high, *v);
       }
-  scale.side = std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4), ui.px(34));
+  scale.files = std::ranges::any_of(chosen, [](const Chosen& c) { return c.label != c.strategy->label; });
   scale.left = ui.text_width(fmt::format("{}", scale.layers.back()), Face::kSmall) + ui.px(6);
+  // Cells of a few layer passes are as wide as all maps beside each other allow.
+  const float beside = ui.width_left() / static_cast<float>(std::max<std::size_t>(1, chosen.size())) - ui.px(18);
+  scale.side = std::clamp(ui.px(180) / static_cast<float>(std::max(layers.size(), steps.size())), ui.px(4),
+                          std::clamp((beside - scale.left) / static_cast<float>(steps.size()), ui.px(34), ui.px(46)));
+  scale.figures = scale.high >= scale.low;
+  for (const double end : {scale.low, scale.high})
+    scale.figures &= ui.text_width(value_text(end, figure.hint), Face::kSmall) + ui.px(4) <= scale.side;
   scale.width = std::max(scale.left + scale.side * static_cast<float>(steps.size()), ui.px(120));
   scale.height = scale.side * static_cast<float>(layers.size());
   std::erase_if(maps_,
@@ -121,11 +132,31 @@ void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chose
     draw_color_scale(ui, figure.title, value_text(scale.low, figure.hint), value_text(scale.high, figure.hint));
 }
 
+float BalanceMap::draw_name(Ui& ui, const Chosen& c, const Scale& scale) {
+  const ImVec2 from = ImGui::GetCursorScreenPos();
+  const float line = ui.px(14);
+  ui.text_at(from.x, from.y, c.strategy->label, {.face = Face::kSmall, .max_width = scale.width});
+  if (!scale.files) return line;
+  ui.text_at(from.x, from.y + line, c.file->name,
+             {.face = Face::kSmall, .ink = Token::kMuted, .max_width = scale.width});
+  return 2 * line;
+}
+
+// The number of a cell in its middle.
+void BalanceMap::draw_figure(Ui& ui, const Rect& area, const Scale& scale, const LayerResult& pass,
+                             const std::string& text, double value) {
+  const float left = area.left + static_cast<float>(scale.column(pass.denoise_step)) * scale.side,
+              top = area.top + static_cast<float>(scale.row(pass.layer)) * scale.side,
+              width = ui.text_width(text, Face::kSmall);
+  const Rgb back = density_color(scale.share(value));
+  ui.text_at(left + (scale.side - width) / 2, top + (scale.side - ui.line_height(Face::kSmall)) / 2, text,
+             {.face = Face::kSmall, .max_width = width + 1}, back, ink_on(back));
+}
+
 // One texture, a texel a layer pass: there may be ten thousands of them.
 void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const Scale& scale) {
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  ui.text_at(from.x, from.y, c.label, {.face = Face::kSmall, .max_width = scale.width});
-  const float top = from.y + ui.px(38), side = scale.side;
+  const float top = from.y + draw_name(ui, c, scale) + ui.px(24), side = scale.side;
   const Rect area{from.x + scale.left, top, from.x + scale.left + side * static_cast<float>(scale.steps.size()),
                   top + scale.height};
   draw_numbers(ui, area, scale);
@@ -140,8 +171,7 @@ void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFi
     const auto value = figure.value(l);
     if (!value) continue;
     const std::size_t x = scale.column(l.denoise_step), y = scale.row(l.layer);
-    texels[y * scale.steps.size() + x] =
-        Ui::color(density_color(scale.high > scale.low ? (*value - scale.low) / (scale.high - scale.low) : 0));
+    texels[y * scale.steps.size() + x] = Ui::color(density_color(scale.share(*value)));
     if (hit.hovered && x == pointed_column && y == pointed_row) pointed = &l;
     if (!ui.is_dumped()) continue;
     const float left = area.left + static_cast<float>(x) * side, upper = area.top + static_cast<float>(y) * side;
@@ -162,7 +192,10 @@ void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFi
           {area.left, area.top + static_cast<float>(i) * side - 1, area.right, area.top + static_cast<float>(i) * side},
           ui.color(Token::kSurface));
   }
-  ImGui::Dummy({scale.width, scale.height + ui.px(40)});
+  if (scale.figures)
+    for (const LayerResult& l : c.strategy->by_layer)
+      if (const auto value = figure.value(l)) draw_figure(ui, area, scale, l, value_text(*value, figure.hint), *value);
+  ImGui::Dummy({scale.width, area.bottom - from.y + ui.px(2)});
   if (pointed == nullptr) return;
   ui.tooltip(fmt::format("{}, layer {}, denoise step {}: {} {}", c.label, pointed->layer, pointed->denoise_step,
                          figure.title, value_text(*figure.value(*pointed), figure.hint)));

@@ -20,6 +20,10 @@ class BalanceMap {
 
  private:
   struct Scale;
+  // The name of a strategy, and below it that of its file where several are shown. How high that is.
+  static float draw_name(Ui& ui, const Chosen& c, const Scale& scale);
+  static void draw_figure(Ui& ui, const Rect& area, const Scale& scale, const LayerResult& pass,
+                          const std::string& text, double value);
   static void draw_numbers(Ui& ui, const Rect& area, const Scale& scale);
   void draw_one(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const Scale& scale);
 

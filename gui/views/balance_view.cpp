@@ -114,7 +114,7 @@ class BalanceView final : public View {
   // Of each file of the chosen strategies, the layer pass that is looked at.
   void ask(Session& session, const std::vector<Chosen>& chosen) {
     explained_.clear();
-    why_none_ = "No strategy of this layer pass can be scheduled anew: its timelines are not kept.";
+    why_none_ = "The file keeps no timelines of this layer pass, so the model cannot schedule it again.";
     pass_ = session.pass();
     if (!pass_) return;
     for (const Chosen& c : chosen) {
@@ -122,7 +122,7 @@ class BalanceView final : public View {
       if (Session::ExplanationSlot* slot = session.explanation(c))
         explained_[c.key.file] = slot;
       else
-        why_none_ = "Schedules follow when the file was read again.";
+        why_none_ = "Schedules follow once the file has been read again.";
     }
   }
 
@@ -133,18 +133,22 @@ class BalanceView final : public View {
     return find_explained(*slot->second->value(), chosen.key.id);
   }
 
-  // The selected strategy, else that of the schedule in the timeline, else the slowest that can be scheduled anew.
+  // Of those that can be scheduled anew the selected strategy, else that of the schedule in the timeline, else the one
+  // whose ranks wait longest, else the slowest.
   const Chosen* edited(const Session& session, const std::vector<Chosen>& chosen) {
     const Chosen* best = nullptr;
     std::optional<StrategyKey> meant = session.selection().strategy;
     if (!meant && session.scope().what_if) meant = session.scope().what_if->strategy;
+    std::vector<Chosen> can;
     for (const Chosen& c : chosen) {
       const StrategyExplanation* e = explanation_of(c);
       if (e == nullptr || e->edits.empty()) continue;
       if (meant == c.key) return &c;
+      can.push_back(c);
       if (best == nullptr || e->makespan_ns > explanation_of(*best)->makespan_ns) best = &c;
     }
-    return best;
+    const Chosen* waits = waits_longest(can);
+    return waits != nullptr ? &*std::ranges::find(chosen, waits->key, &Chosen::key) : best;
   }
 
   // What the layer pass would take if one thing were otherwise: ghosts beside the bar of what it takes. A click on one
@@ -156,7 +160,7 @@ class BalanceView final : public View {
     bool loading = false;
     for (auto& [file, slot] : explained_) {
       const std::string number = fmt::format("{}", file);
-      draw_loading(ui, "loading " + number, *slot, "Scheduling the layer pass anew");
+      draw_loading(ui, "loading " + number, *slot, "Scheduling the layer pass again");
       if (const Error* error = slot->error()) draw_error(ui, "failed " + number, *error);
       loading |= slot->loading();
     }
@@ -166,8 +170,8 @@ class BalanceView final : public View {
       return;
     }
     const StrategyExplanation& e = *explanation_of(*of);
-    ui.text(fmt::format("{}, layer {}, denoise step {}, {}: scheduled anew on the model of the cluster with one thing "
-                        "changed. All of this is modelled. A click on one shows it in the timeline.",
+    ui.text(fmt::format("The model schedules one layer pass of {} again with one thing changed: layer {}, denoise step "
+                        "{}, {}. All these times are modelled. Click one to see its schedule in the timeline.",
                         of->label, pass_->layer, pass_->step,
                         session.scope().repeat ? fmt::format("repeat {}", e.repeat) : "median repeat"),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
@@ -225,7 +229,7 @@ class BalanceView final : public View {
     row("as it is", e.makespan_ns, std::nullopt, 0);
     for (const EditResult& r : e.edits)
       if (r.edit.kind != TimeEditKind::kNone || r.makespan_ns != e.makespan_ns)
-        row(r.edit.kind == TimeEditKind::kNone ? "scheduled anew, nothing changed" : time_edit_text(r.edit),
+        row(r.edit.kind == TimeEditKind::kNone ? "scheduled again, nothing changed" : time_edit_text(r.edit),
             r.makespan_ns, r.edit.kind, r.change_ns);
     if (chosen_edit) show_ghost(session, {of->key, *chosen_edit});
   }
@@ -246,7 +250,7 @@ class BalanceView final : public View {
     const StrategyExplanation* e = explanation_of(chosen);
     if (e == nullptr || e->stragglers.empty()) return;
     ui.space(6);
-    ui.text(fmt::format("In layer {} of denoise step {}, ranks that compute longer than the mean", pass_->layer,
+    ui.text(fmt::format("Ranks that compute longer than the mean in layer {} of denoise step {}", pass_->layer,
                         pass_->step),
             {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
     int listed = 0;
@@ -279,8 +283,8 @@ class BalanceView final : public View {
       ui.note("No rank waits for another.");
       return;
     }
-    ui.text(fmt::format("In all layer passes others wait longest for rank {}: {} of all waiting.", late->rank,
-                        percent_text(late->share)),
+    ui.text(fmt::format("Over all layer passes the other ranks wait longest for rank {}, {} of all their waiting.",
+                        late->rank, percent_text(late->share)),
             {.wrap = true});
     std::string more;
     if (late->more_tiles != 0)

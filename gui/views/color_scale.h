@@ -8,6 +8,7 @@
 
 namespace spscope::gui {
 
-void draw_color_scale(Ui& ui, std::string_view what, const std::string& low, const std::string& high);
+// `room`: how wide it may be; 0: as wide as what is left.
+void draw_color_scale(Ui& ui, std::string_view what, const std::string& low, const std::string& high, float room = 0);
 
 }  // namespace spscope::gui

@@ -41,15 +41,17 @@ std::string why_not(const Chosen& a, const Chosen& b) {
 
 struct Verdict {
   std::string words;
+  std::string row;  // the same in a cell of a table; "": as above
   BannerTone tone = BannerTone::kNote;
   std::string unmeasured = {};  // why no measurement supports it
+  const std::string& in_row() const { return row.empty() ? words : row; }
 };
 
 // As `spscope compare` does. REQUIRES: the same strategy of two runs, which compare.
 Verdict verdict_on_runs(const Chosen& a, const Chosen& b) {
   const Change change = change_of(*a.comparison, *b.comparison, *a.strategy, *b.strategy, 0);
-  if (!change.slower_by) return {"The times do not show which is faster.", BannerTone::kWarning};
-  return {fmt::format("{} is {}.", b.label, change_words(change)),
+  if (!change.slower_by) return {"The times do not show which is faster.", "", BannerTone::kWarning};
+  return {fmt::format("{} is {}.", b.label, change_words(change)), "",
           change.within_spread ? BannerTone::kNote : BannerTone::kDone};
 }
 
@@ -58,27 +60,28 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
   if (a.comparison != b.comparison) return verdict_on_runs(a, b);
   const ModeGroup pair{a.strategy->mode, a.comparison, {a.strategy, b.strategy}};
   const Judgement judgement = judge(pair);
-  if (judgement.foreign) return {sentence(foreign_compute_note(pair)), BannerTone::kWarning};
-  if (judgement.empty_masks) return {"Nothing is attended: the times compare nothing.", BannerTone::kWarning};
+  if (judgement.foreign) return {sentence(foreign_compute_note(pair)), "Not comparable.", BannerTone::kWarning};
+  if (judgement.empty_masks) return {"No query attends to a key, so the times say nothing.", "", BannerTone::kWarning};
   const std::string& first = judgement.ranked.empty() || judgement.ranked.front() == a.strategy ? a.label : b.label;
   const std::string mark = support_mark(judgement);
   switch (judgement.lead) {
     case Lead::kClear:
-      return {first + " is faster" + mark + ".", BannerTone::kDone, unmeasured_sentence(judgement)};
+      return {first + " is faster" + mark + ".", first + " is faster.", BannerTone::kDone,
+              unmeasured_sentence(judgement)};
     case Lead::kTied:
-      return {"Equally fast: the difference is within the spread of the repeats.", BannerTone::kNote};
+      return {"Equally fast: the difference is within the spread of the repeats.", "Equally fast.", BannerTone::kNote};
     case Lead::kTooClose:
       return {fmt::format("Too close to call{}: the difference is within the error of the model ({}).", mark,
                           percent_text(judgement.error->median)),
-              BannerTone::kNote, unmeasured_sentence(judgement)};
+              "Too close to call.", BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kDepends:
       return {
           fmt::format("It depends on the host{}: within the range of the network's numbers either is faster.", mark),
-          BannerTone::kNote, unmeasured_sentence(judgement)};
+          "It depends on the host.", BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kUnknown:
       break;
   }
-  return {"The times do not show which is faster.", BannerTone::kWarning};
+  return {"The times do not show which is faster.", "", BannerTone::kWarning};
 }
 
 // "31.2 ms ± 0.4", with the spread of its repeats where there are several.
@@ -145,7 +148,7 @@ class CompareView final : public View {
 
   void draw_details(Ui& ui, Session&) override {
     ui.note(
-        "The steps from one makespan to the other are means over ranks and add up to the difference exactly. Click a "
+        "The steps between the two makespans are means over ranks, and they add up to the difference exactly. Click a "
         "step or a layer pass to see both timelines there.");
   }
 
@@ -175,7 +178,7 @@ class CompareView final : public View {
       other["file"] = c.file->name;
       other["to_ns"] = c.strategy->makespan_ns ? Json(*c.strategy->makespan_ns) : Json();
       other["not_comparable"] = why_not(a, c);
-      if (why_not(a, c).empty()) other["verdict"] = verdict_on(a, c).words;
+      if (why_not(a, c).empty()) other["verdict"] = verdict_on(a, c).in_row();
       json["others"].push_back(std::move(other));
     }
     json["from_ns"] = *a.strategy->makespan_ns;
@@ -242,8 +245,8 @@ class CompareView final : public View {
     }
     fall->from.label = a.label;
     fall->to.label = b.label;
-    fall->caption = "Means over ranks, of all layer passes together; they add up exactly.";
-    if (std::ranges::any_of(fall->steps, &Waterfall::Step::modelled)) fall->caption += " Hatched: modelled.";
+    fall->caption = "Means over ranks, of all layer passes together. They add up exactly.";
+    if (std::ranges::any_of(fall->steps, &Waterfall::Step::modelled)) fall->caption += " Hatched steps are modelled.";
     if (document_.draw(ui, "waterfall", *fall)) show_both(session, a, b, {});
   }
 
@@ -277,7 +280,7 @@ class CompareView final : public View {
       const auto both = why.empty() ? std::optional(*c.strategy->makespan_ns - *a.strategy->makespan_ns) : std::nullopt;
       others_table_.rows.push_back(
           {{text_cell(c.label), duration_cell(c.strategy->makespan_ns, c.strategy->makespan_spread_ns),
-            duration_cell(both), text_cell(why.empty() ? verdict_on(a, c).words : "Not comparable: " + why + ".")}});
+            duration_cell(both), text_cell(why.empty() ? verdict_on(a, c).in_row() : "Not comparable: " + why + ".")}});
       others_.push_back(c.key);
     }
   }
@@ -324,9 +327,11 @@ class CompareView final : public View {
         fmt::format("By event, mean over ranks, in layer {} of denoise step {} alone", pass->layer, pass->step);
     // What the steps of the waterfall and these rows have in common, and what not.
     ui.text(
-        "One layer pass, where the steps above are of all. A transfer counts here from its first byte to its last, "
-        "also while its rank computes; above, wire is only what ranks wait for with nothing to compute. So a transfer "
-        "can grow here and wire shrink there: more of it is hidden behind compute.",
+        "These rows cover one layer pass, the steps above all of them. Here a transfer counts from its first byte to "
+        "its "
+        "last, even while its rank computes. Above, wire counts only exposed communication. So a transfer can grow "
+        "here "
+        "while wire shrinks above, because compute hides more of it.",
         {.face = Face::kSmall, .ink = Token::kMuted, .max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     show_table(ui, "events", events_table_, events_state_, {.tools = Tools::kFolded, .height = -1});
   }

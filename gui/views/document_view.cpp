@@ -15,6 +15,8 @@
 namespace spscope::gui {
 namespace {
 
+// From this width on, in the design's pixels, sentences stand beside bars.
+constexpr float kBesideBars = 820;
 // Of charts of more bars or rows only those near what can be seen are drawn.
 constexpr std::size_t kAllDrawn = 64;
 bool is_far(const Ui& ui, const Rect& rect) {
@@ -140,7 +142,8 @@ void draw_legend(Ui& ui, const StackedBars& chart) {
   }
 }
 
-std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart) {
+std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart,
+                                 std::span<const Paragraph* const> beside) {
   const Ui::Scope inside = ui.scope(name);
   std::optional<Subject> result;
   if (!chart.caption.empty()) ui.text(chart.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
@@ -152,12 +155,14 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
   }
   if (scale <= 0) return result;
   label_width = std::min(label_width + ui.px(12), ui.width_left() * 0.3F);
-  const float value_width = ui.px(90), height = ui.px(26), gap = ui.px(4);
-  const float track = std::max(ui.px(60), ui.width_left() - label_width - value_width);
+  const float value_width = ui.px(90), height = ui.px(26), gap = ui.px(4), whole = ui.width_left();
+  const bool has_room = whole >= ui.px(kBesideBars);
+  const float words = beside.empty() || !has_room ? 0 : whole * 0.46F;
+  const float track = std::max(ui.px(60), whole - words - label_width - value_width);
   for (std::size_t b = 0; b < chart.bars.size(); ++b) {
     const StackedBars::Bar& bar = chart.bars[b];
     const ImVec2 from = ImGui::GetCursorScreenPos();
-    const Rect row{from.x, from.y, from.x + ui.width_left(), from.y + height};
+    const Rect row{from.x, from.y, from.x + whole - words, from.y + height};
     if (chart.bars.size() > kAllDrawn && is_far(ui, row)) {
       ImGui::Dummy({row.width(), height + gap});
       continue;
@@ -186,7 +191,18 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
                {.face = Face::kMono, .max_width = value_width, .right = true}, behind);
     if (hit.clicked) result = bar.of;
     if (hit.hovered) bar_tip(ui, chart, bar);
-    ImGui::Dummy({row.width(), height + gap});
+    const Paragraph* sentence = b < beside.size() ? beside[b] : nullptr;
+    float bottom = row.bottom;
+    if (sentence != nullptr) {
+      const float left = has_room ? row.right + ui.px(14) : from.x + label_width;
+      ImGui::SetCursorScreenPos({left, has_room ? from.y + ui.px(2) : row.bottom});
+      if (auto subject = draw_sentence(ui, fmt::format("beside {}", bar.label), sentence->text, sentence->mentions,
+                                       {.max_width = from.x + whole - left}))
+        result = std::move(subject);
+      bottom = std::max(bottom, ImGui::GetItemRectMax().y);
+      ImGui::SetCursorScreenPos(from);
+    }
+    ImGui::Dummy({row.width(), bottom - from.y + gap});
   }
   draw_legend(ui, chart);
   ui.space(6);

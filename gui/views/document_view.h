@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "backend/report/document.h"
@@ -45,7 +46,9 @@ void draw_time(Ui& ui, const Rect& rect, std::size_t part, bool modelled);
 void draw_legend(Ui& ui, const StackedBars& chart);
 // One part of it, beside the one before where there is room.
 void draw_legend_part(Ui& ui, std::size_t part, const std::string& label, bool modelled, bool first);
-// Bars of parts, a row each. What was clicked; what the pointer is over is in a tooltip.
-std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart);
+// Bars of parts, a row each. What was clicked; what the pointer is over is in a tooltip. `beside`: by bar, the sentence
+// that stands beside it, below it where there is no room; empty, or nullptr for none.
+std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBars& chart,
+                                 std::span<const Paragraph* const> beside = {});
 
 }  // namespace spscope::gui

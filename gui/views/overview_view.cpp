@@ -54,18 +54,12 @@ class OverviewView final : public View {
     }
   }
 
+  bool has_details(const Session& session) override { return session.selection().strategy.has_value(); }
+
   void draw_details(Ui& ui, Session& session) override {
     const auto& key = session.selection().strategy;
     const auto chosen = key ? session.find(*key) : std::nullopt;
-    if (!chosen && session.all_strategies().empty()) {
-      ui.note(
-          "A program that was observed has no strategies: its events are in the timeline, their sums in the report.");
-      return;
-    }
-    if (!chosen) {
-      ui.note("Select a strategy in the table or a bar to see what it is made of.");
-      return;
-    }
+    if (!chosen) return;
     ui.text(chosen->label, {.face = Face::kBold});
     const Judgement judgement = judgement_of(*chosen);
     if (const auto reason = judgement.reason(*chosen->strategy); reason && !judgement.ranked.empty()) {
@@ -145,7 +139,7 @@ class OverviewView final : public View {
       const std::string name = fmt::format("makespans {}", static_cast<std::int64_t>(workload));
       show_table(ui, name, table, early_[file.path + name], {.tools = Tools::kFolded, .height = -1});
     }
-    ui.note("Why they differ, and how far to trust it, is told once the whole file was read.");
+    ui.note("Once the whole file is read you see why they differ and how far to trust it.");
   }
 
   // A program that nobody planned: how long it ran, what was collected of it, and what of that was lost.
@@ -153,7 +147,7 @@ class OverviewView final : public View {
     const Ui::Scope inside = ui.scope("observed");
     const auto count = [](std::int64_t of) { return count_text(static_cast<double>(of)); };
     ui.text(o.run.command, {.face = Face::kTitle, .wrap = true});
-    ui.text("A program that was observed: it has no strategies to compare, and all times are measured.",
+    ui.text("This program was observed. It has no strategies to compare, and all its times are measured.",
             {.ink = Token::kMuted, .wrap = true});
     ui.space(6);
     fact(ui, "program ran", o.run.finished ? duration(o.run.end_ns - o.run.begin_ns) : "until nobody saw it any more");
@@ -212,13 +206,45 @@ class OverviewView final : public View {
     std::set<std::string> said;  // above the view
     for (const ModeGroup& group : by_mode(c))
       for (std::string& warning : timing_warnings(group)) said.insert(std::move(warning));
-    int block_number = 0;
+    // What wins, then the bars with the reasons beside them, then the table, and behind it what remains to be said.
+    std::set<std::string> charted;
+    for (const Block& block : section.blocks)
+      if (const auto* chart = std::get_if<StackedBars>(&block))
+        for (const StackedBars::Bar& bar : chart->bars) charted.insert(bar.of.strategy);
+    std::vector<const Block*> first, tables, rest;
+    std::map<std::string, const Paragraph*> reasons;  // by strategy
     for (const Block& block : section.blocks) {
-      if (const auto* p = std::get_if<Paragraph>(&block); p != nullptr && said.contains(p->text)) continue;
-      const auto subject = blocks_.draw(ui, fmt::format("block {}", block_number++), block);
-      if (!std::holds_alternative<Paragraph>(block)) ui.space(4);
-      if (subject) follow(session, file, *subject);
+      const auto* p = std::get_if<Paragraph>(&block);
+      if (p != nullptr && said.contains(p->text)) continue;
+      const bool begins_with_one =
+          p != nullptr && p->tone == Tone::kReason && !p->mentions.empty() && p->mentions.front().begin == 0;
+      if (begins_with_one && charted.contains(p->mentions.front().subject.strategy) &&
+          reasons.emplace(p->mentions.front().subject.strategy, p).second)
+        continue;
+      const bool leads = p != nullptr && (p->tone == Tone::kConclusion || p->tone == Tone::kWarning);
+      const bool is_chart = std::holds_alternative<StackedBars>(block);
+      (leads || is_chart ? first : std::holds_alternative<Table>(block) ? tables : rest).push_back(&block);
     }
+    int number = 0;
+    for (const std::vector<const Block*>* blocks : {&first, &tables, &rest})
+      for (const Block* block : *blocks) {
+        const std::string name = fmt::format("block {}", number++);
+        const auto* chart = std::get_if<StackedBars>(block);
+        const auto subject = chart != nullptr ? draw_chart(ui, name, *chart, reasons) : blocks_.draw(ui, name, *block);
+        if (!std::holds_alternative<Paragraph>(*block)) ui.space(4);
+        if (subject) follow(session, file, *subject);
+      }
+  }
+
+  static std::optional<Subject> draw_chart(Ui& ui, const std::string& name, const StackedBars& chart,
+                                           const std::map<std::string, const Paragraph*>& reasons) {
+    const Ui::Scope inside = ui.scope(name);
+    std::vector<const Paragraph*> beside;
+    for (const StackedBars::Bar& bar : chart.bars) {
+      const auto reason = reasons.find(bar.of.strategy);
+      beside.push_back(reason != reasons.end() ? reason->second : nullptr);
+    }
+    return draw_bars(ui, "chart", chart, beside);
   }
 
   // The next step for somebody who opened a file for the first time, until it was taken.

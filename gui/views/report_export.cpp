@@ -8,11 +8,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "backend/base/number_text.h"
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "backend/config/environment.h"
 #include "backend/report/render.h"
 #include "gui/session/installed_files.h"
+#include "gui/views/timeline/facts.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
@@ -60,8 +62,8 @@ std::optional<FileRange> selected_range(Session& session) {
   const std::int64_t zero = data->repeat.begin_ns;
   return FileRange{of.file->path,
                    {zero + time->begin_ns, zero + time->end_ns},
-                   fmt::format("{}..{} of {}, layer {}, denoise step {}", time_text(time->begin_ns),
-                               time_text(time->end_ns), of.label, pass->layer, pass->step)};
+                   fmt::format("{} to {} of {}, layer {}, denoise step {}", duration(time->begin_ns),
+                               duration(time->end_ns), of.label, pass->layer, pass->step)};
 }
 
 }  // namespace
@@ -104,14 +106,13 @@ void ReportExport::draw(Ui& ui, Session& session, const ReportInput& input) {
   std::vector<std::string> titles;
   for (const ExportForm& form : kForms) titles.emplace_back(form.title);
   int form = static_cast<int>(form_);
-  if (path_.empty() && !session.files().empty()) {
-    const std::filesystem::path run = session.files().front()->path;
-    path_ = (folder_beside(run.string()) / run.stem()).string() + kForms[form].ending;
-  }
+  suggest_path(session, kForms[form].ending);
   if (ui.choice("form", titles, form, ui.px(170))) {
     const std::string before = kForms[static_cast<int>(form_)].ending;
+    const bool is_suggested = path_ == suggested_;
     if (path_.ends_with(before)) path_.resize(path_.size() - before.size());
     path_ += kForms[form].ending;
+    if (is_suggested) suggested_ = path_;
     form_ = static_cast<Form>(form);
   }
   ui.same_line();
@@ -123,7 +124,7 @@ void ReportExport::draw(Ui& ui, Session& session, const ReportInput& input) {
   ui.same_line();
   std::error_code unknown;
   if (ui.button("write", std::filesystem::exists(path_, unknown) ? "Replace" : "Export",
-                {.primary = true, .disabled_why = why_not(session, input, range)}))
+                {.primary = true, .disabled_why = why_not(input, range)}))
     write(ui, session, input);
   options(ui);
   if (form_ == Form::kRange)
@@ -134,11 +135,24 @@ void ReportExport::draw(Ui& ui, Session& session, const ReportInput& input) {
   if (!written_.empty()) draw_written(ui, session);
 }
 
+// A path that nobody typed follows the file that is looked at.
+void ReportExport::suggest_path(const Session& session, const char* ending) {
+  if (session.files().empty()) return;
+  const std::filesystem::path run = session.files()[static_cast<std::size_t>(session.active_file())]->path;
+  const bool is_typed = !path_.empty() && path_ != suggested_;
+  if (is_typed || (suggested_for_ == run && !path_.empty())) return;
+  suggested_for_ = run;
+  path_ = suggested_ = (folder_beside(run.string()) / run.stem()).string() + ending;
+}
+
 void ReportExport::draw_written(Ui& ui, Session& session) {
-  ui.banner("written", BannerTone::kDone, "Wrote " + written_ + ".");
+  std::error_code no_file;
+  const std::uintmax_t size = std::filesystem::file_size(written_, no_file);  // of a folder there is none
+  ui.banner("written", BannerTone::kDone,
+            "Wrote " + written_ + (no_file ? "." : ", " + bytes_text(static_cast<double>(size)) + "."));
   const bool is_run = written_.ends_with(".db");
   if (ui.button("open written", "Open",
-                {.tooltip = is_run ? "In this window" : "With the program of the desktop for such files"})) {
+                {.tooltip = is_run ? "In this window" : "With the desktop's program for such files"})) {
     if (is_run) return session.go_to_file(written_);
     // xdg-open hands the file over and ends; what it starts outlives this window.
     if (const auto fault = failure_of([&] {
@@ -169,8 +183,8 @@ void ReportExport::options(Ui& ui) {
   ui.segments("scale", kScales, scale_);
 }
 
-std::string ReportExport::why_not(Session& session, const ReportInput& input, const std::optional<FileRange>& range) {
-  if (session.files().empty() || session.files().front()->content() == nullptr) return "no file is open";
+std::string ReportExport::why_not(const ReportInput& input, const std::optional<FileRange>& range) {
+  if (input.files.empty()) return "no file is open";
   if (writer_.loading()) return "the last one is still being written";
   if (form_ == Form::kHtml && input.reading) return "its timelines and heads are still being read";
   if (form_ == Form::kRange && !range) return "no range is selected on the Timeline";

@@ -19,7 +19,7 @@ namespace spscope::gui {
 struct FileRange {
   std::string path;
   TimeRange time;
-  std::string words;  // "1.2ms..1.9ms of ulysses u8, layer 3, denoise step 0"
+  std::string words;  // "1.20 ms to 1.90 ms of ulysses u8, layer 3, denoise step 0"
 };
 
 // A picture of a place as a command: `program` draws `width` x `height` pixels of the design, `scale` times as large.
@@ -37,17 +37,19 @@ class ReportExport {
  private:
   enum class Form { kHtml, kMarkdown, kJson, kCsv, kPicture, kRange };
 
+  void suggest_path(const Session& session, const char* ending);
   void options(Ui& ui);
   void take_written(Ui& ui);
   void draw_written(Ui& ui, Session& session);
   void write(Ui& ui, Session& session, const ReportInput& input);
   static ChildResult write_document(const ReportInput& input, Form form, const std::string& path);
   void start(Session& session, std::vector<std::string> command);
-  std::string why_not(Session& session, const ReportInput& input, const std::optional<FileRange>& range);
+  std::string why_not(const ReportInput& input, const std::optional<FileRange>& range);
 
   Form form_ = Form::kHtml;
   int view_ = 1, scale_ = 0;  // of a picture: the row of its view, and 0 for 1x
   std::string path_, problem_, written_, writing_;
+  std::string suggested_, suggested_for_;  // a path, and the run that it is for
   QuerySlot<ChildResult> writer_;
   std::unique_ptr<Child> opener_;  // that shows the file that was written
   int started_ = 0;

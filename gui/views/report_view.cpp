@@ -31,14 +31,17 @@ class ReportView final : public View {
     }
   }
 
+  bool has_details(const Session&) override { return false; }
+
   Json dump(Session& session) override {
     Json json = Json::object();
     json["sections"] = Json::array();
     for (const auto& [name, title] : sections(session))
       if (!hidden_.contains(name)) json["sections"].push_back(name);
     json["report"] = Json::array();
-    for (const auto& file : session.files())
-      if (const FileContent* content = file->content())
+    for (std::size_t f = 0; f < session.files().size(); ++f)
+      if (const FileContent* content = session.files()[f]->content();
+          content != nullptr && session.in_scope(static_cast<int>(f)))
         if (const auto parsed = Json::parse(render_json(content->comparisons))) json["report"].push_back(*parsed);
     json["written"] = export_.written();
     return json;

@@ -4,10 +4,13 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <limits>
 #include <memory>
 
 #include "backend/analysis/comparison.h"
+#include "backend/base/number_text.h"
 #include "backend/report/query_table.h"
 #include "gui/imgui_compat.h"
 #include "gui/session/stored_questions.h"
@@ -18,6 +21,7 @@ namespace spscope::gui {
 namespace {
 
 struct Answer {
+  std::string path;  // of the file that was asked
   std::shared_ptr<const Table> table;
   bool truncated = false;
   double seconds = 0;
@@ -27,6 +31,17 @@ struct Answer {
 std::optional<int> place_in(const Cell& cell) {
   if (!cell.number || !(*cell.number >= 0 && *cell.number <= std::numeric_limits<int>::max())) return std::nullopt;
   return static_cast<int>(*cell.number);
+}
+
+// Views that answer most questions come first, what other tools have by their names comes last.
+enum class SchemaPart { kViews, kTables, kNsight };
+SchemaPart part_of(const TableText& table) {
+  const bool is_capital = !table.name.empty() && table.name.front() >= 'A' && table.name.front() <= 'Z';
+  return is_capital ? SchemaPart::kNsight : table.in_file ? SchemaPart::kTables : SchemaPart::kViews;
+}
+std::ptrdiff_t first_ones(const TableText& table) {
+  static constexpr std::string_view kFirst[] = {"strategy_summary", "run_makespan", "rank_load", "rank_wait", "event"};
+  return std::ranges::find(kFirst, table.name) - std::begin(kFirst);
 }
 
 class SqlView final : public View {
@@ -40,7 +55,8 @@ class SqlView final : public View {
     if (session.files().size() > 1) {
       std::vector<std::string> names;
       for (const auto& f : session.files()) names.push_back(f->name);
-      ui.choice("file", names, file_, ui.px(240));
+      if (ui.choice("file", names, file_, ui.px(240), "The file that is asked") && session.scope().file)
+        session.look_at(file_);
     }
     draw_questions(ui);
     ui.field("question", text_, {.hint = "One question in SQL", .mono = true, .lines = 7});
@@ -62,23 +78,35 @@ class SqlView final : public View {
         kept_ = std::make_unique<KeptTable>(answer->table, session.workers());
         state_ = {};
       }
-      ui.text(fmt::format("{} rows in {:.2f} s{}", kept_->table->rows.size(), answer->seconds,
-                          answer->truncated ? ", cut: the answer is larger than what is shown" : ""),
+      const std::size_t rows = kept_->table->rows.size();
+      ui.text(fmt::format("{} row{} of {} in {:.2f} s{}", count_text(static_cast<double>(rows)), rows == 1 ? "" : "s",
+                          std::filesystem::path(answer->path).filename().string(), answer->seconds,
+                          answer->truncated ? ". The answer is larger than what is shown." : ""),
               {.face = Face::kSmall, .ink = Token::kMuted});
       const ImVec2 from = ImGui::GetCursorScreenPos();
       const TableHit hit =
           kept_->draw(ui, "answer", state_, {.row_tooltip = leads_somewhere() ? "Double click: its timeline" : ""});
       if (is_slow(answer_)) ui.dim({from.x, from.y, from.x + ui.width_left(), ImGui::GetCursorScreenPos().y});
-      if (hit.activated) follow(session, file, *hit.activated);
+      if (hit.activated) follow(session, *hit.activated);
       go_to_place(session);
     }
   }
 
   void draw_details(Ui& ui, Session&) override {
-    ui.text("Tables and views", {.face = Face::kBold, .ink = Token::kMuted});
     const std::vector<TableText>* tables = schema_.value();
     if (tables == nullptr) return;
-    for (const TableText& table : *tables) {
+    draw_tables(ui, *tables, SchemaPart::kViews, "Views to begin with");
+    draw_tables(ui, *tables, SchemaPart::kTables, "Tables of the file");
+    ui.text("As in files of Nsight Systems", {.face = Face::kBold, .ink = Token::kMuted});
+    if (ui.link("nsight", nsight_ ? "Hide" : "Show")) nsight_ = !nsight_;
+    if (nsight_) draw_tables(ui, *tables, SchemaPart::kNsight, "");
+  }
+
+  void draw_tables(Ui& ui, std::vector<TableText> tables, SchemaPart part, std::string_view title) {
+    std::erase_if(tables, [&](const TableText& table) { return part_of(table) != part; });
+    std::ranges::stable_sort(tables, {}, first_ones);
+    if (!title.empty()) ui.text(title, {.face = Face::kBold, .ink = Token::kMuted});
+    for (const TableText& table : tables) {
       if (ui.link(table.name, table.name)) open_ = open_ == table.name ? "" : table.name;
       if (open_ != table.name) continue;
       std::size_t begin = 0;
@@ -90,9 +118,14 @@ class SqlView final : public View {
     }
   }
 
-  Json dump(Session&) override {
+  void forget(int closed_file) override {
+    if (file_ > closed_file) --file_;
+  }
+
+  Json dump(Session& session) override {
     Json json = Json::object();
     json["question"] = text_;
+    if (!session.files().empty()) json["file"] = session.files()[static_cast<std::size_t>(file_index(session))]->name;
     if (const Error* error = answer_.error()) json["error"] = error->what();
     if (const Answer* answer = answer_.value()) {
       json["columns"] = Json::array();
@@ -103,8 +136,9 @@ class SqlView final : public View {
   }
 
  private:
+  // The file that is looked at; of all files the one that was chosen here.
   int file_index(const Session& session) {
-    file_ = std::clamp(file_, 0, static_cast<int>(session.files().size()) - 1);
+    file_ = session.scope().file.value_or(std::clamp(file_, 0, static_cast<int>(session.files().size()) - 1));
     return file_;
   }
 
@@ -136,6 +170,7 @@ class SqlView final : public View {
                   answer.table = std::make_shared<const Table>(query_table(result, ValueTexts::kWhole));
                   answer.truncated = result.truncated;
                   answer.seconds = static_cast<double>(now_ns() - began) * 1e-9;
+                  answer.path = path;
                   return answer;
                 });
   }
@@ -148,7 +183,10 @@ class SqlView final : public View {
     return column("rank") >= 0 || column("strategy_id") >= 0 || column("layer") >= 0 || column("run_id") >= 0;
   }
 
-  void follow(Session& session, const OpenFile& file, int row) {
+  void follow(Session& session, int row) {
+    const auto asked = std::ranges::find(session.files(), answer_.value()->path, [](const auto& f) { return f->path; });
+    if (asked == session.files().end()) return;  // it was closed
+    const OpenFile& file = **asked;
     const auto number = [&](std::string_view name) -> std::optional<int> {
       const int c = column(name);
       if (c < 0) return std::nullopt;
@@ -203,6 +241,7 @@ class SqlView final : public View {
   }
 
   int file_ = 0, asked_ = 0;
+  bool nsight_ = false;
   std::string text_, open_;
   std::vector<std::string> history_;
   QuerySlot<std::vector<TableText>> schema_;

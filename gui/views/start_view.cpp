@@ -6,12 +6,16 @@
 #include <filesystem>
 
 #include "gui/launch/found_runs.h"
+#include "gui/launch/presets.h"
 #include "gui/session/installed_files.h"
 #include "gui/views/file_browser.h"
 #include "gui/views/view.h"
 
 namespace spscope::gui {
 namespace {
+
+constexpr float kPresetsBeside = 1000;
+constexpr std::size_t kShownPresets = 3;
 
 class StartView final : public View {
  public:
@@ -45,16 +49,27 @@ class StartView final : public View {
       }
       ui.space(10);
     }
-    draw_recent(ui, session);
+    // In a wide window presets stand beside the files.
+    const float width = ui.width_left(),
+                left = width >= ui.px(kPresetsBeside) ? std::min(width / 2, ui.px(640)) : width;
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    ImGui::BeginGroup();
+    draw_recent(ui, session, left);
     ui.space(10);
     draw_runs(ui, session);
-    ui.heading("A file on another host");
-    ui.text("Make a page of it there, and open that page in a browser here:", {.ink = Token::kMuted, .wrap = true});
-    const std::string line = "ssh HOST spscope report RUN.db --format html > run.html";
-    ui.text(line, {.face = Face::kMono});
-    ui.same_line();
-    if (ui.button("copy line", "Copy", {.quiet = true})) ImGui::SetClipboardText(line.c_str());
+    draw_command(ui, "A program of your own",
+                 "Record what its ranks, kernels and collectives do, then open the file here:", "attach",
+                 "spscope attach -o train.db -- python3 train.py");
+    draw_command(ui, "A file on another host", "Make a page of it there, and open that page in a browser here:", "line",
+                 "ssh HOST spscope report RUN.db --format html > run.html");
+    ImGui::EndGroup();
+    if (left < width) ImGui::SetCursorScreenPos({from.x + left + ui.px(24), from.y});
+    ImGui::BeginGroup();
+    draw_presets(ui, session);
+    ImGui::EndGroup();
   }
+
+  bool has_details(const Session&) override { return false; }
 
   bool run(Command command, Ui&, Session&) override {
     if (command != Command::kOpenFile) return false;
@@ -78,7 +93,32 @@ class StartView final : public View {
   }
 
  private:
-  static void draw_recent(Ui& ui, Session& session) {
+  // A command to be run elsewhere.
+  static void draw_command(Ui& ui, std::string_view title, std::string_view words, std::string_view name,
+                           const std::string& line) {
+    ui.heading(title);
+    ui.text(words, {.ink = Token::kMuted});
+    ui.text(line, {.face = Face::kMono});
+    ui.same_line();
+    if (ui.button(fmt::format("copy {}", name), "Copy", {.quiet = true})) ImGui::SetClipboardText(line.c_str());
+  }
+
+  // The first questions that a run answers, each with what it is.
+  void draw_presets(Ui& ui, Session& session) {
+    if (!presets_) presets_ = presets_in({presets_folder(), own_presets_folder()});
+    if (presets_->empty()) return;
+    ui.heading("Begin with a question");
+    const float width = std::min(ui.width_left(), ui.px(560));
+    for (std::size_t i = 0; i < std::min(presets_->size(), kShownPresets); ++i) {
+      const Preset& preset = (*presets_)[i];
+      if (ui.button("preset " + preset.name, preset.title, {.width = width, .left = true}))
+        session.show_preset(preset.path);
+      ui.text(preset.description, {.ink = Token::kMuted, .max_width = width, .wrap = true});
+      ui.space(8);
+    }
+  }
+
+  static void draw_recent(Ui& ui, Session& session, float width) {
     ui.heading("Recent files");
     const std::vector<std::string> files = session.settings().recent;
     if (files.empty()) ui.note("None yet.");
@@ -95,7 +135,8 @@ class StartView final : public View {
         return;
       }
       ui.same_line();
-      ui.text(std::filesystem::path(path).parent_path().string(), {.face = Face::kSmall, .ink = Token::kMuted});
+      ui.text(std::filesystem::path(path).parent_path().string(),
+              {.face = Face::kSmall, .ink = Token::kMuted, .max_width = std::max(ui.px(60), width - ui.px(310))});
     }
   }
 
@@ -120,6 +161,7 @@ class StartView final : public View {
   }
 
   bool browsing_ = false, any_runs_ = false;
+  std::optional<std::vector<Preset>> presets_;  // absent until they were read
   FileBrowser browser_;
   RunFinder runs_;
 };

@@ -28,10 +28,12 @@ class View {
   virtual void draw(Ui& ui, Session& session) = 0;
   // What can be shown below the bars of files that are still read, when no file is ready.
   virtual void draw_early(Ui&, Session&) {}
-  // Whether there is a table below; it has a pane of its own, which the user sizes and folds.
+  // Whether there is a table below; it has a pane of its own, which the user sizes. Folded it is one line, by which it
+  // is unfolded (Settings::table).
   virtual bool has_table(Session&) { return false; }
   virtual void draw_table(Ui&, Session&) {}
-  // What the pane of details says of the selection.
+  // What the pane of details says of the selection, and whether there is anything to say.
+  virtual bool has_details(const Session&) { return true; }
   virtual void draw_details(Ui&, Session&) {}
   // Whether the view has taken the command.
   virtual bool run(Command, Ui&, Session&) { return false; }

@@ -58,7 +58,8 @@ def balance_what_if_is_a_ghost_band(world):
     window.click(mark["path"], first=True)
     assert f"op={op}" in window.link and f"rank={rank}" in window.link
     selected = _ghost(window, "evenly_spread")["ghost"]["selected"]
-    assert selected["op"] == op and selected["stored"]["begin_ns"] == _ns(was.split(" from ")[1]), (selected, was)
+    shown = _ns(was.split(" from ")[1].replace(" ", ""))  # three digits of it
+    assert selected["op"] == op and abs(selected["stored"]["begin_ns"] / shown - 1) < 0.005, (selected, was)
     details = [i["text"] for i in window.items if i["path"] == "details/pane"]
     assert details.count("duration") == 2 and "modelled: " + EVEN in details, details
     both = [i for i in window.items if i["kind"] == "mark" and i["selected"] and f"rank {rank} op {op} " in i["path"]]
@@ -184,7 +185,6 @@ def timeline_twins_stand_out(world):
     no other operation has."""
     with Screen(world, f"{world.demo}#timeline?s=ulysses,dbsp,cyclic", "twins") as screen:
         window = screen.window
-        window.press("Ctrl+Shift+T")  # room for three bands
         window.click("timeline/main/critical path")
         before = screen.pixels()
         select_op(window, "ulysses", 2)

@@ -2,6 +2,7 @@
 import json
 import shutil
 
+from window import Display, Window
 from world import axis, commands, views
 
 
@@ -18,6 +19,15 @@ def tabs_open_and_close(world):
     other = shutil.copy(world.demo, world.folder / "other.db")
     window = world.open(world.demo, other)
     assert [i["text"] for i in window.find("tab")] == ["demo.db", "other.db"]
+    # Each view is about the file whose tab is chosen, also what is exported and asked.
+    for number, name in ((1, "other"), (0, "demo")):
+        window.click(f"top/line/file {number}/tab")
+        window.click("rail/views/report")
+        assert window.item("export/path")["value"].endswith(f"/{name}.html") and len(window.view["report"]) == 1, (name, window.view)
+        window.click("rail/views/sql")
+        assert window.view["file"] == f"{name}.db" and window.item("sql/main/file")["value"] == f"{name}.db", window.view
+    window.click("rail/views/balance")
+    assert not window.says(" · "), "of one file no name has it behind it"
     window.click("top/line/file 1/close")
     assert [i["text"] for i in window.find("tab")] == ["demo.db"] and "other.db" not in window.link
     window.click("top/line/open")
@@ -30,6 +40,7 @@ def tabs_open_and_close(world):
 def splitters_move(world):
     """By a drag of a hand; the way to a splitter is no part of it, also where the press comes in the same frame."""
     window = world.window("timeline")
+    window.press("Ctrl+Shift+T")
     for name, axis_of in (("details splitter", 0), ("table splitter", 1)):
         rect = lambda: window.item(name, "splitter")["rect"]
         before = rect()
@@ -55,13 +66,16 @@ def status_line(world):
 
 def scope_strategies(world):
     window = world.window("timeline")
-    makespans = {s["id"]: s["makespan_ns"] for s in world.json_of("compare", world.demo, "--json")["strategies"]}
+    told = world.json_of("compare", world.demo, "--json")["strategies"]
+    makespans, waits = {s["id"]: s["makespan_ns"] for s in told}, {s["id"]: sum(s["wait_late_peer_ns"]) for s in told}
     window.click("scope/strategies")
     window.click("0 ring", "checkbox")
     window.press("Escape")
     assert window.item("scope/strategies")["text"] == "4 of 5 strategies" and "s=ulysses,usp" in window.link, window.link
-    assert [b["strategy"] for b in window.view["bands"]] == sorted(
-        (s for s in makespans if s != "ring"), key=makespans.get), "the fastest first"
+    first = max(waits, key=waits.get)
+    assert first not in ("ring", min(makespans, key=makespans.get)), waits
+    assert [b["strategy"] for b in window.view["bands"]] == [first, *sorted(
+        (s for s in makespans if s not in (first, "ring")), key=makespans.get)], "first where ranks wait, then the fastest"
     window.click("scope/strategies")
     window.click("scope/strategies menu/all")
     window.press("Escape")
@@ -249,11 +263,21 @@ def keys_can_be_changed(world):
     assert axis(window) == before
     window.press("Q")
     assert axis(window)[1] < before[1]
-    for name, tip in (("timeline/main/zoom in", "Zoom in (Q)"), ("timeline/main/zoom out", "Zoom out (S)"), ("rail/views/heads", "Heads (Ctrl+3)")):
+    for name, tip in (("timeline/main/zoom in", "Zoom in (Q)"), ("timeline/main/zoom out", "Zoom out (S)"), ("rail/views/heads", "Ctrl+3")):
         window.hover(name)
-        said = window.tooltip
-        assert tip in said, (tip, said)
+        said = window.tooltip if "rail" not in name else [i["text"] for i in window.items if i["path"] == "rail/views"]
+        assert tip in said and ("rail" not in name or not window.tooltip), (tip, said)
     window.close()
+
+
+def a_window_fits_its_screen(world):
+    """Without a size of its own it is no larger than the screen: Menu and the line at its foot are on it."""
+    with Display((1280, 720)) as display:
+        window = Window(display, world.demo, program=world.program, size=None)
+        for name in ("rail/views/menu", "status/line"):
+            rect = next(i["rect"] for i in window.items if i["path"] == name)
+            assert rect[2] <= 1280 and rect[3] <= 720, (name, rect)
+        window.close()
 
 
 def empty_states_say_why(world):

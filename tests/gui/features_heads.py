@@ -82,6 +82,8 @@ def heads_one_large(world):
     window = world.window("heads")
     window.click("grid/head 3")
     assert "head=3" in window.link and window.view["head"] == 3
+    scale = next(i for i in window.items if i["text"] == "density" and i["kind"] == "text")
+    assert scale["path"] == "heads/main" and "1,182 blocks" in window.details, (scale["path"], window.details)
     window.wait_for(lambda s: "row_loads" in s["view"] and not s["busy"], "the mask of the head")
     rows, columns, blocks = window.view["row_loads"], window.view["column_loads"], window.view["blocks"]
     assert sum(rows) == sum(columns) and len(rows) == len(columns) == blocks
@@ -208,7 +210,7 @@ def sixty_seconds(world):
     assert int(rank) in ranks[window.view["head"]], "one of its heads is shown large"
     said = window.details
     assert f"others wait for rank {rank}" in said and "more tiles than the mean" in said, said
-    next_step("see what ", "compare")
+    next_step("see why ", "compare")
     assert window.view["to"] == window.link.split("of=")[1].split("&")[0] and window.view["from_ns"] < window.view["to_ns"], window.link
     for view in ("overview", "timeline", "heads"):
         window.click("rail/views/" + view)

@@ -50,7 +50,7 @@ def _go_to(window, key):
 
 def _palette(window, key):
     window.press(key)
-    window.type("light or dark")
+    window.type("dark theme")
     before = window.state["theme"]
     window.press("Enter")
     assert window.state["theme"] != before
@@ -60,6 +60,7 @@ def _page_of_keys(window, key):
     window.press(key)
     words = {i["text"] for i in window.items if i["path"].startswith("keys/window")}
     assert not [title for _, _, title, keys in commands() if keys and title not in words]
+    assert not [i["text"] for i in window.items if i["path"].startswith("keys/window") and i["elided"]]
     window.press("Escape")
 
 
@@ -264,7 +265,9 @@ TIMELINE = {
 
 
 def keys_of_the_timeline(world):
-    _press_all(world.window("timeline?s=ring"), TIMELINE)
+    window = world.window("timeline?s=ring")
+    window.press("Ctrl+Shift+T")  # the table is folded at first
+    _press_all(window, TIMELINE)
 
 
 # -- elsewhere

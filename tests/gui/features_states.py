@@ -4,14 +4,16 @@ import collections
 import json
 import subprocess
 
+from window import seen
+
 
 def partly_there(world):
     """What is wrong with a run stands in banners above each view, once, in the words of the report, and no winner is named
     where it names none."""
-    files = {"interrupted": world.changed_copy("interrupted.db", "update workload set denoise_steps = denoise_steps + 2"),
+    files = {"nterrupted after": world.changed_copy("interrupted.db", "update workload set denoise_steps = denoise_steps + 2"),
              "not in the file": world.changed_copy("missing.db", "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1"),
              "cores": world.changed_copy("oversubscribed.db", "update run set timing = 1"),
-             "programs disturbed this": world.changed_copy("disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)",
+             "The machine was busy": world.changed_copy("disturbed.db", "update repeat set makespan_ns = makespan_ns * (1 + repeat)",
                                                            "update run set timing = 0", of=world.executed),
              "than the cost model": world.run("projected.db", "model.preset=wan-mini", "cluster.ranks=2", "run.mode=project",
                                                    'run.strategies=["ulysses", "ring"]', "run.repeats=2", "run.denoise_steps=1")}
@@ -22,18 +24,28 @@ def partly_there(world):
             lines = {}
             for item in window.items:
                 if item["kind"] == "text" and ("/warning" in item["path"] or "/nothing" in item["path"]):
-                    lines.setdefault(item["path"], []).append(item["text"])
-            banners = [" ".join(texts) for texts in lines.values()]
+                    lines.setdefault(item["path"], []).append(item)
+            banners = [" ".join(item["text"] for item in items) for items in lines.values()]
             assert sum(words in banner for banner in banners) == 1, (view, words, banners)
+            own = [i["rect"] for i in lines.get(view + "/main/warnings", [])]
+            assert not own or view == "overview" or max(r[3] for r in own) - min(r[1] for r in own) < 30, "one line"
         report = subprocess.run([world.spscope, "report", path, "--format", "markdown"], capture_output=True, text=True, check=True).stdout
         plain = " ".join(report.replace("\\", "").replace("> ", " ").replace("*", "").split()).lower()
         assert all(banner.rstrip(".").lower()[1:] in plain for banner in banners), (banners, plain[:3000])
-        if words in ("cores", "programs disturbed this"):
+        if words in ("cores", "The machine was busy"):
             window.hover("rail/views/start")  # no row is pointed at
             backs = {i["back"] for i in window.items if i["path"].endswith("table/rows") and i["kind"] == "text"}
             told = world.json_of("report", path, "--json")
             assert (told[0] if isinstance(told, list) else told).get("best") is None and len(backs) <= 2, (words, backs)
         window.close()
+    # Several are one line with their number, and are all told when it is pressed.
+    window = world.open(f"{world.partly()}#timeline", size=(1280, 720))
+    line = window.item("warnings/action")["rect"]
+    assert window.says("3 warnings. ") and line[3] - line[1] < 40 and not window.says("not in the file")
+    assert len({i["text"] for i in window.items if i["kind"] == "row" and "/rank " in i["path"] and seen(i)[3] - seen(i)[1] > 12}) == 8
+    window.click("warnings/action")
+    assert all(any(words in i["text"] for i in window.items if i["layer"] == 1) for words in ("nterrupted", "not in the file", "cores"))
+    window.close()
 
 
 def compare_has_all(world):

@@ -1,5 +1,6 @@
 """The views: gui.md 4 and 6. Numbers are compared with what the command line says of the same file."""
 import json
+import re
 import time
 import shutil
 import subprocess
@@ -36,9 +37,11 @@ def start_opens_by_path(world):
     window.click("rail/views/start")
     window.click("start/main/" + str(world.demo))
     assert "#overview" in window.link and window.item("top/line/file 1/tab")["text"] == "demo.db"
-    window.click("rail/views/start")
-    window.click("start/main/new run")
-    assert "#run" in window.link
+    for name in ("preset 2-prove-it-here", "new run"):
+        window.click("rail/views/start")
+        window.click("start/main/" + name)
+        assert "#run" in window.link
+    assert window.item("presets/2-prove-it-here")["selected"], "the preset that was pressed"
     window.close()
 
 
@@ -59,8 +62,8 @@ def start_demo_or_why_not(world):
 # -- Overview
 
 def overview_hint_shows_the_rank_in_the_slowest_pass(world):
-    """Show me in a small window: the band of the rank is scrolled to, in the layer pass that explain and the scope show,
-    though its strategy has a slower one; the user may scroll away; a rank selected elsewhere is scrolled to again."""
+    """Show me in a small window: the band of the rank is the first, in the layer pass that explain and the scope show,
+    though its strategy has a slower one. A rank of a band below is scrolled to; the user may scroll away."""
     window = world.open(world.demo, size=(1100, 640))
     window.click("hint/action")
     window.wait_for(lambda s: "#timeline" in s["link"] and not s["busy"], "the timeline")
@@ -72,10 +75,14 @@ def overview_hint_shows_the_rank_in_the_slowest_pass(world):
     assert slowest != (explained["layer"], explained["denoise_step"]), "the demo must have a slower pass of this strategy"
     row = f"band {strategy}/rank {rank}"
     assert window.find(row, "row") and seen(window.item(row, "row")) == tuple(window.item(row, "row")["rect"]), window.item(row, "row")
-    first = window.view["bands"][0]["strategy"]
-    assert not window.find(f"band {first}/rank 0", "row"), "the band does not fit below those before it"
+    assert window.view["bands"][0]["strategy"] == strategy
+    window.press("Ctrl+P")
+    window.type("strategy ring")
+    window.press("Enter")
+    row, first = f"band ring/rank {rank}", f"band {strategy}/rank 0"
+    window.wait_for(lambda s: window.find(row, "row") and not window.find(first, "row"), "the last band")
     window.wheel(row, up=True, times=60)
-    assert window.find(f"band {first}/rank 0", "row"), "it stays where the user scrolled"
+    assert window.find(first, "row"), "it stays where the user scrolled"
     window.close()
 
 
@@ -123,6 +130,8 @@ def timeline_labels_from_24_px(world):
 def timeline_finds_a_name(world):
     """All events of a name, by rank and by ring step: as many and as long as those of the file."""
     window = world.open(f"{world.demo}#timeline?s=ring")
+    assert not window.has("events/filter"), "the table is folded at first"
+    window.click("tab/Events by name")
     window.click("events/rows/row 0 attend", "row")
     where = (f"from event join run using (run_id) join strategy using (strategy_id) where strategy.id = 'ring' and run.layer = {window.view['layer']} "
              f"and run.denoise_step = {window.view['denoise_step']} and event.name = 'attend'")
@@ -179,6 +188,8 @@ def compare_adds_up(world):
         assert (step["from"], step["to"], step["from_ns"], step["to_ns"]) == (before[a], before[b], before[a + "_ns"], before[b + "_ns"])
         assert step["to_ns"] - step["from_ns"] == sum(step[part] for part in ("compute", "late peer", "wire", "other")), step
         window.click("compare/main/swap")
+    cells = [i for i in window.items if i["path"].endswith("/others/rows") and i["kind"] == "text"]
+    assert cells and not [i["text"] for i in cells if i["elided"] or "unmeasured" in i["text"]]
 
 
 def compare_refuses_other_workloads(world):
@@ -215,6 +226,8 @@ def sql_answers(world):
     window.click("sql/main/ask")
     window.wait_for(lambda s: "rows" in s["view"] and not s["busy"], "the answer")
     assert window.view["question"].lower().lstrip().startswith(("select", "with", "--"))
+    links = [i["text"] for i in window.items if i["path"].startswith("details/") and i["kind"] == "link"]
+    assert links[0] == "strategy_summary" and links[-1] == "Show" and not any(name.isupper() for name in links), links
     window.click("details/pane/repeat")
     assert "makespan_ns" in window.details
 
@@ -274,21 +287,20 @@ def toolbars_fit_in_a_line(world):
         window.close()
 
 
-def overview_shows_the_report(world):
-    """Its sentences, its table and its bars (that --view-dump has the numbers: view_dumps_equal_the_command_line)."""
+def overview_selects_and_says_why(world):
+    """The report's sentences and bars, its reasons beside them, then its table. Rows and bars select, and the details of what is
+    selected lead to the rank that others wait for."""
     window = world.window("overview")
-    labels = {s["label"] for s in world.json_of("report", world.demo, "--json")["strategies"]}
     shown = " ".join(window.texts())
-    assert window.view[0]["conclusions"]
     for sentence in window.view[0]["conclusions"]:
         assert all(word in shown for word in sentence.split()[:4]), sentence
-    for kind in ("row", "bar"):
-        assert labels <= {i["text"] for i in window.items if i["kind"] == kind}, (labels, kind)
-
-
-def overview_selects_and_says_why(world):
-    """Rows and bars select; of what is selected the details lead to the rank that others wait for."""
-    window = world.window("overview")
+    assert not window.has("details splitter"), "nothing is selected"
+    bars = {i["text"]: i["rect"] for i in window.items if i["kind"] == "bar"}
+    assert set(bars) == {s["label"] for s in world.json_of("report", world.demo, "--json")["strategies"]} <= set(window.rows("table")), bars
+    heading = window.item("table/rows/sort end to end")
+    assert max(rect[3] for rect in bars.values()) < heading["rect"][1] and heading["rect"][2] <= heading["clip"][2], (bars, heading)
+    reasons = {i["text"]: i["rect"] for i in window.items if i["kind"] == "link" and "/chart/beside " in i["path"] and i["text"] in bars}
+    assert len(reasons) >= 3 and all(rect[0] > bars[label][2] and abs(rect[1] - bars[label][1]) < 8 for label, rect in reasons.items()), reasons
     window.click("chart/bar ring r8")
     assert "of=ring" in window.link and "ring r8" in window.details
     window.click("table/rows/row 3 ulysses u8", "row")
@@ -302,6 +314,8 @@ def timeline_tells_of_an_event(world):
     """Under the pointer, and in the details once it is selected."""
     window = world.window("timeline?s=ring")
     window.press("Home")
+    ticks = sorted(float(t[:-3]) for t in (i["text"] for i in window.items if i["path"] == "timeline/main") if t.endswith(" ms"))
+    assert len(ticks) > 2 and ticks[-1] + ticks[1] - ticks[0] > axis(window)[1] * 1e-6, "the last tick has its label, too"
     mark = max((i for i in window.items if "band ring/rank 1 op" in i["path"] and i["text"] == "attend"), key=lambda i: i["rect"][2] - i["rect"][0])
     window.hover(mark["path"], first=True)
     said = " ".join(window.tooltip)
@@ -309,6 +323,8 @@ def timeline_tells_of_an_event(world):
     op = select_op(window, "ring", 2)
     selected = next(b["selected"] for b in window.view["bands"] if "selected" in b)
     assert (selected["op"], selected["name"]) == (op, "attend") and "attend" in window.details and "rank 2" in window.details
+    told = [i["text"] for i in window.items if i["path"].startswith("details/") and i["kind"] == "text"]
+    assert not [t for t in told if re.search(r"\d\.\d{3}|\d{4}", t)], told
 
 
 def balance_map(world):
@@ -317,7 +333,9 @@ def balance_map(world):
     assert window.details.count("imbalance ratio") >= 3, window.details[:400]
     values = lambda: [c["value"] for one in window.view for c in one["map"]]
     before = values()
-    assert {"imbalance ratio", "0", "1", "2", f"{min(before):.3f}", f"{max(before):.3f}"} <= set(window.texts()), window.texts()
+    shown = window.texts()
+    assert {"imbalance ratio", "0", "1", "2"} <= set(shown) and all(f"{value:.3f}" in shown for value in before), shown
+    assert window.says("one layer pass of ulysses u8"), "What if opens where ranks wait"
     window.choose("map/figure", "figure/density")
     assert values() != before and all(0 < v < 1 for v in values())
     cell = next(i for i in window.items if i["path"].endswith("cell 0 dbsp 1 2"))

@@ -39,13 +39,11 @@ def stored_states(world):
     many = world.run("many.db", "model.preset=wan-mini", "model.heads=64", "model.head_dim=16", "model.hidden=1024", "model.grid=16,32,32",
                      "mask.pattern=dense", "cluster.preset=ndr-h100-xN", "cluster.ranks=4096", 'run.strategies=["usp:ulysses=64,ring=64"]',
                      "run.layers=1", "run.denoise_steps=1")
-    partly = world.changed_copy("partly.db", "update workload set denoise_steps = denoise_steps + 2", "update run set timing = 1",
-                                "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
     return {"demo": ([world.demo], HALF), "no file": ([], FEW), "long names": ([long_name], FEW),
             "failed": ([_made(world, "broken.db", UNREADABLE["page"])], SMALL), "lost plans": ([_made(world, "plans.db", plan_lost)], TIGHTEST),
             "lost thumbnails": ([world.changed_copy("thumbnails.db", "delete from mask_thumbnail")], TIGHTEST),
             "no timeline": ([world.changed_copy("figures.db", "update repeat set has_timeline = 0")], TIGHTEST),
-            "partly there": ([partly], TIGHTEST), "one strategy": ([f"{world.demo}?s=ring"], TIGHTEST),
+            "partly there": ([world.partly()], TIGHTEST), "one strategy": ([f"{world.demo}?s=ring"], TIGHTEST),
             "several files": ([world.demo, long_name, other], SMALL), "4,096 ranks": ([many], FEW[:1]),
             "loading": ([world.demo, "--answers", 0], SMALL), "loading a layer pass": ([world.demo, "--answers", FILE_KNOWN], SMALL),
             "selected": ([f"{world.demo}?of=ulysses&rank=3&op=40&t=2ms..9ms&name=attend"], FEW),

@@ -43,6 +43,7 @@ class Looks:
 
 def popups(looks):
     window = looks.open(looks.world.demo)
+    window.press("Ctrl+Shift+T")  # the table of the timeline
     for _ in range(2):
         window.press("Ctrl+1")
         for key, what in (("?", "keys"), ("Ctrl+Shift+P", "commands"), ("Ctrl+P", "places")):

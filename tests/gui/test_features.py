@@ -22,7 +22,7 @@ DEFAULT = {
     "rail_shows_views", "tabs_open_and_close", "splitters_move", "status_line", "scope_strategies", "scope_pass", "scope_repeat",
     "link_copied_and_taken", "an_error_is_said", "loading_state", "settings_are_kept", "scale_rebakes", "modelled_times_are_hatched",
     "names_are_literal", "keys_of_the_app", "keys_of_the_timeline", "wheel_zooms_at_pointer", "drag_and_shift_wheel_pan", "typing_is_not_a_command",
-    "table_sorts_and_filters", "table_copies", "start_opens_by_path", "start_recover", "overview_shows_the_report", "overview_selects_and_says_why",
+    "table_sorts_and_filters", "table_copies", "start_opens_by_path", "start_recover", "overview_selects_and_says_why",
     "timeline_finds_a_name", "timeline_tells_of_an_event", "a_program_that_was_observed", "lost_events_of_collectors_are_said",
     "timeline_matrix", "timeline_brush", "heads_thumbnails", "heads_one_large", "heads_owners", "balance_stragglers", "balance_map",
     "balance_maps_are_lighter_where_figures_are_larger", "balance_what_if",

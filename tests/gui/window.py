@@ -87,7 +87,8 @@ class Window:
         self.dump_path, self.errors_path = self.folder / "window.json", self.folder / "stderr.txt"
         self.dump_path.unlink(missing_ok=True)
         settings = [] if "--settings" in arguments else ["--settings", ""]
-        command = [str(program), "--window", "--ui-dump", str(self.dump_path), "--size", f"{size[0]}x{size[1]}", *settings, *map(str, arguments)]
+        sized = ["--size", f"{size[0]}x{size[1]}"] if size else []
+        command = [str(program), "--window", "--ui-dump", str(self.dump_path), *sized, *settings, *map(str, arguments)]
         self.errors = open(self.errors_path, "w+", encoding="utf-8")
         self.process = subprocess.Popen(command, env={**display.environment, **(environment or {})}, stderr=self.errors,
                                         stdout=subprocess.DEVNULL, cwd=self.folder)

@@ -98,6 +98,11 @@ class World:
                                  "insert into collector values (0, 'python3 4000', 'cupti', 0, 0, 0, 1600, 228, "
                                  "'cupti: 228 of 1828 records are missing: CUPTI had no buffer for them', 0)", of=self.observed())
 
+    def partly(self):
+        """A run that was interrupted, lost events, and had fewer cores than ranks."""
+        return self.changed_copy("partly.db", "update workload set denoise_steps = denoise_steps + 2", "update run set timing = 1",
+                                 "update ledger set sent = sent + 12, dropped = dropped + 12 where track_id = 1")
+
     @property
     def demo(self):
         return self.run("demo.db")

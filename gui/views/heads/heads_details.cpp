@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "backend/analysis/over_ranks.h"
 #include "backend/analysis/reason.h"
+#include "backend/base/ids.h"
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
 #include "gui/views/heads/heads_view.h"
@@ -47,7 +49,7 @@ void HeadsView::draw_next_step(Ui& ui, Session& session) {
   const auto chosen = key ? session.find(*key) : std::nullopt;
   const auto faster = chosen ? faster_one(session, *chosen) : std::nullopt;
   if (!faster) return;
-  const std::string words = fmt::format("Next: see what {} takes longer for than {}.", chosen->label, faster->label);
+  const std::string words = fmt::format("Next: see why {} is slower than {}.", chosen->label, faster->label);
   if (draw_hint(ui, session, "heads", words, "Compare")) compare(session);
 }
 
@@ -58,11 +60,18 @@ void HeadsView::draw_late_rank(Ui& ui, Session& session) {
   if (!chosen) return;
   const auto late = late_rank(*chosen->strategy);
   if (late && s.rank == late->rank) {
-    std::string words = fmt::format("In all layer passes under {} others wait for rank {}", chosen->label, late->rank);
+    std::string words =
+        fmt::format("Over all layer passes others wait for rank {} under {}", late->rank, chosen->label);
     if (late->more_tiles > 0)
-      words += fmt::format(", which has {} more tiles than the mean", percent_text(late->more_tiles));
-    if (!late->heads.empty()) words += fmt::format("; its heads are {}", late->heads);
-    ui.text(words + ".", {.wrap = true});
+      words += fmt::format(", and it has {} more tiles than the mean", percent_text(late->more_tiles));
+    words += ".";
+    const auto pass = session.pass();
+    const PassData* data = pass ? session.pass_data(*chosen).value() : nullptr;
+    if (const double more = data != nullptr ? above_mean(data->times.compute_ns, at(late->rank)) : 0; more > 0)
+      words += fmt::format(" In layer {} of denoise step {} alone it computes {} longer than the mean.", pass->layer,
+                           pass->step, percent_text(more));
+    if (!late->heads.empty()) words += fmt::format(" Its heads are {}.", late->heads);
+    ui.text(words, {.wrap = true});
   }
   if (const auto faster = faster_one(session, *chosen)) {
     ui.space(2);
@@ -92,7 +101,8 @@ void HeadsView::draw_details(Ui& ui, Session& session) {
   if (const HeadRanks* ranks = ranks_.value())
     if (const std::string who = ranks_text(*ranks, static_cast<std::size_t>(h)); !who.empty())
       ui.text("computed by " + who, {.wrap = true});
-  ui.text(fmt::format("{} blocks of queries and of keys, {} tokens", (*pictures)->record.blocks,
+  ui.text(fmt::format("{} blocks of queries and of keys, {} tokens",
+                      count_text(static_cast<double>((*pictures)->record.blocks)),
                       count_text(static_cast<double>((*pictures)->record.tokens))),
           {.ink = Token::kMuted, .wrap = true});
   const auto tile = cursor_ ? cursor_ : session.selection().tile;

@@ -104,6 +104,15 @@ void HeadsView::make_atlas(const HeadPictures& pictures, Appearance appearance) 
   atlas_.set(kSide, kSide * static_cast<int>(pictures.thumbnails.size()), texels, true);
 }
 
+// Above the grid, so that it does not scroll away.
+void HeadsView::draw_scale(Ui& ui, float width) const {
+  if (difference_)
+    ui.text("density: green grew, orange fell, since the other step",
+            {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width, .wrap = true});
+  else
+    draw_color_scale(ui, "density", percent_text(0), percent_text(1), width);
+}
+
 void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
   const HeadPictures& pictures = **pictures_.value();
   if (pictures.thumbnails.empty()) {
@@ -117,11 +126,6 @@ void HeadsView::draw_grid(Ui& ui, Session& session, float width) {
   make_atlas(pictures, ui.theme().appearance);
   const std::vector<double>& density = exact_density();
   const HeadRanks* ranks = ranks_.value();
-  if (difference_)
-    ui.text("density: green grew, orange fell, since the other step",
-            {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-  else
-    draw_color_scale(ui, "density", percent_text(0), percent_text(1));
   const float gap = ui.px(8), label = ui.px(18);
   const int columns = std::max(1, static_cast<int>((width + gap) / (ui.px(64) + gap)));
   const float side = std::floor((width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns));

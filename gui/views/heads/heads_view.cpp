@@ -193,10 +193,13 @@ void HeadsView::draw(Ui& ui, Session& session) {
     return;
   }
   const float left = std::clamp(ui.width_left() * 0.3F, ui.px(180), ui.px(330)), height = ui.height_left();
-  ui.pane("grid", {.width = left, .height = height, .back = Token::kSurface, .padded = false}, [&] {
+  ImGui::BeginGroup();
+  if (!(*pictures)->thumbnails.empty()) draw_scale(ui, left - ui.px(16));
+  ui.pane("grid", {.width = left, .height = ui.height_left(), .back = Token::kSurface, .padded = false}, [&] {
     draw_grid(ui, session, left - ui.px(16));
     if (is_slow(pictures_)) ui.dim(ui.clip());
   });
+  ImGui::EndGroup();
   ui.same_line(12);
   ui.pane("panels", {.height = height, .back = Token::kSurface, .padded = false}, [&] {
     draw_panels(ui, session);

@@ -41,6 +41,7 @@ class HeadsView final : public View {
   void toolbar(Ui& ui, Session& session);
   // To the heads of the selected rank where they fit the pane, else to the one that is shown large.
   void scroll_to_shown(const Session& session, const std::vector<int>& heads, int columns, float row_height);
+  void draw_scale(Ui& ui, float width) const;
   void draw_grid(Ui& ui, Session& session, float width);
   void draw_panels(Ui& ui, Session& session);
   void draw_panel(Ui& ui, Session& session, const Panel& panel, float side);

@@ -38,8 +38,8 @@ std::string band_words(const BandTime& band, std::span<const BandTime> all) {
     if (comparable) fastest = &other;
   }
   if (judgement.lead == Lead::kUnknown || fastest == nullptr || fastest->makespan_ns >= band.makespan_ns) return words;
-  words += ", " + duration_text(static_cast<double>(band.makespan_ns - fastest->makespan_ns)) + " longer than " +
-           fastest->chosen->label;
+  words += ", " + duration_text(static_cast<double>(band.makespan_ns - fastest->makespan_ns)) + " slower than " +
+           fastest->chosen->strategy->label;
   const auto level = judgement.ranked.begin() + std::max(1, judgement.level);
   const auto as_fast = [&](const BandTime& one) {
     return std::find(judgement.ranked.begin(), level, one.chosen->strategy) != level;

@@ -56,7 +56,9 @@ Rect draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& 
   fact(ui, "P90, P99", duration(s.p90_ns) + ", " + duration(s.p99_ns));
   fact(ui, "deviation", duration_text(s.deviation_ns));
   const ImVec2 from = ImGui::GetCursorScreenPos();
-  const float width = ui.width_left(), height = ui.px(70), step = width / static_cast<float>(s.histogram.size());
+  // Bars of a few bins are no wider than those of many: equal durations are one bar and not a block.
+  const float height = ui.px(70), bins = static_cast<float>(s.histogram.size());
+  const float step = std::min(ui.width_left() / bins, ui.px(24)), width = step * bins;
   const std::int64_t most = std::ranges::max_element(s.histogram, {}, &DurationBin::count)->count;
   for (std::size_t i = 0; i < s.histogram.size(); ++i) {
     const DurationBin& bin = s.histogram[i];
@@ -68,7 +70,7 @@ Rect draw_statistics(Ui& ui, const std::string& name, const DurationStatistics& 
   }
   ui.fill({from.x, from.y + height, from.x + width, from.y + height + 1}, ui.color(Token::kEdge));
   ImGui::Dummy({width, height + ui.px(3)});
-  ui.text(time_text(s.histogram.front().begin_ns) + " to " + time_text(s.histogram.back().end_ns),
+  ui.text(duration(s.histogram.front().begin_ns) + " to " + duration(s.histogram.back().end_ns),
           {.face = Face::kSmall, .ink = Token::kMuted});
   return {from.x, from.y, from.x + width, from.y + height};
 }

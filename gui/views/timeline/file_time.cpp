@@ -347,8 +347,9 @@ std::string FileTime::extent_words(const Band& band) {
 void FileTime::find_field(Ui& ui, Session& session) {
   const float width = TimeArea::flow_to_find(ui);
   const std::string hint = key_tip(ui, "Find", Command::kFind);
-  if (ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)}) &&
-      find_.empty()) {
+  if (!ui.field("find", find_, {.width = width, .hint = hint, .focus = std::exchange(focus_find_, false)})) return;
+  if (!find_.empty()) session.settings().table = true;
+  if (find_.empty()) {
     Selection s = session.selection();
     s.name.clear();
     session.select(s);

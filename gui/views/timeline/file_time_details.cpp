@@ -44,9 +44,9 @@ void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
   ui.text(fmt::format("{}, {}", place.band->open->name, place.band->times->place_of(event)),
           {.ink = Token::kMuted, .wrap = true});
   ui.space(4);
-  fact(ui, "begin", time_text(span.begin_ns - zero));
+  fact(ui, "begin", moment(span.begin_ns - zero));
   if (span.end_ns != kNeverEnded) {
-    fact(ui, "end", time_text(span.end_ns - zero));
+    fact(ui, "end", moment(span.end_ns - zero));
     fact(ui, "duration", duration(span.end_ns - span.begin_ns));
   } else {
     fact(ui, "end", "it did not end");
@@ -63,7 +63,7 @@ void FileTime::event_details(Ui& ui, Session& session, const Place& place) {
     return;
   }
   ui.text(pass_words(*pass), {.wrap = true});
-  fact(ui, "begin in it", time_text(span.begin_ns - pass->begin_ns));
+  fact(ui, "begin in it", duration(span.begin_ns - pass->begin_ns));
   ui.space(4);
   if (ui.button("show pass", "Show this layer pass", {.primary = true})) show_pass(session, *place.band, *pass);
 }

@@ -10,7 +10,7 @@ namespace spscope::gui {
 namespace {
 
 std::string why_no_edit(const std::optional<StrategyExplanation>& of) {
-  if (!of) return "This strategy is not among those that can be scheduled anew.";
+  if (!of) return "The model cannot schedule this strategy again.";
   if (!of->edits_missing.empty()) return sentence(of->edits_missing);
   return "Nothing of this kind can be changed in this layer pass.";
 }

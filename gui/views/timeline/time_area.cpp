@@ -10,6 +10,7 @@
 
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
+#include "gui/views/timeline/facts.h"
 
 namespace spscope::gui {
 namespace {
@@ -69,7 +70,7 @@ void TimeArea::go_to_time() {
     time_problem_ = fmt::format("\"{}\" is no time: write 1.2ms, 35us or 2s", time_text_);
   } else if (*ns < axis.first_ns() || *ns > axis.extent_ns()) {
     time_problem_ = fmt::format("{} is outside: the timeline is from {} to {}", time_text(*ns),
-                                time_text(axis.first_ns()), time_text(axis.extent_ns()));
+                                duration(axis.first_ns()), duration(axis.extent_ns()));
   } else {
     const double span = (axis.end_ns() - axis.begin_ns()) * (axis.shows_all() ? kGoToShare : 1);
     axis.show(static_cast<double>(*ns) - span / 2, static_cast<double>(*ns) + span / 2);
@@ -88,9 +89,10 @@ void TimeArea::ruler(Ui& ui) {
     const float x = axis.x(tick.ns);
     ui.fill({x, from.y + height - ui.px(5), x + 1, from.y + height}, ui.color(Token::kEdge));
     const float width = ui.text_width(tick.label, Face::kSmall);
-    if (x + width + ui.px(4) < axis.left() + axis.width())
-      ui.text_at(x + ui.px(3), from.y + ui.px(3), tick.label,
-                 {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
+    // At the end of the axis a label stands before its tick.
+    const bool fits = x + width + ui.px(4) < axis.left() + axis.width();
+    ui.text_at(fits ? x + ui.px(3) : x - width - ui.px(3), from.y + ui.px(3), tick.label,
+               {.face = Face::kSmall, .ink = Token::kMuted, .max_width = width + 2});
   }
   ImGui::Dummy({0, height});
 }

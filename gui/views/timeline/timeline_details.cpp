@@ -35,9 +35,9 @@ void TimelineView::op_tip(Ui& ui, const Shown& shown, OpId id) {
   ui.tooltip([&] {
     ui.text(shown.band->name(id), {.face = Face::kBold, .max_width = ui.px(460)});
     if (shown.ghost && has_times) line("modelled: " + time_edit_text(ghost_->answer->edit));
-    line(fmt::format("rank {}, {} from {}", op.rank, duration(t.end_ns - t.begin_ns), moment(t.begin_ns)));
+    line(fmt::format("rank {}, {} from {}", op.rank, duration(t.end_ns - t.begin_ns), duration(t.begin_ns)));
     if (t.begin_ns > t.post_ns)
-      line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), moment(t.post_ns)));
+      line(fmt::format("waited {} from {}", duration(t.begin_ns - t.post_ns), duration(t.post_ns)));
     if (op.tiles > 0)
       line(
           fmt::format("{} tiles, ring step {}", count_text(static_cast<double>(op.tiles)), plan.post_of(op).ring_step));
@@ -62,8 +62,8 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
   ui.text(band.name(id), {.face = Face::kBold, .wrap = true});
   ui.text(fmt::format("{}, rank {}, op {}", shown.chosen.label, op.rank, id), {.ink = Token::kMuted});
   ui.space(4);
-  fact(ui, "begin", time_text(t.begin_ns));
-  fact(ui, "end", time_text(t.end_ns));
+  fact(ui, "begin", duration(t.begin_ns));
+  fact(ui, "end", duration(t.end_ns));
   fact(ui, "duration", duration(t.end_ns - t.begin_ns));
   if (t.begin_ns > t.post_ns) fact(ui, "waited before", duration(t.begin_ns - t.post_ns));
   fact(ui, "slack", duration(band.slack_ns[static_cast<std::size_t>(id)]));
@@ -74,7 +74,7 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
     fact(ui, "tiles", count_text(static_cast<double>(op.tiles)));
     fact(ui, "ring step", fmt::format("{}", plan.post_of(op).ring_step));
   }
-  if (op.flops > 0) fact(ui, "GFLOP", fmt::format("{:.3f}", static_cast<double>(op.flops) * 1e-9));
+  if (op.flops > 0) fact(ui, "GFLOP", count_text(std::round(static_cast<double>(op.flops) * 1e-9)));
   const OpBytes bytes = op_bytes(plan, op);
   if (bytes.sent > 0) fact(ui, "sends", bytes_text(static_cast<double>(bytes.sent)));
   if (bytes.received > 0) fact(ui, "receives", bytes_text(static_cast<double>(bytes.received)));
@@ -83,16 +83,16 @@ void TimelineView::op_details(Ui& ui, Session& session, const Shown& shown, OpId
     ui.space(4);
     ui.text("modelled: " + time_edit_text(ghost_->answer->edit),
             {.face = Face::kBold, .ink = Token::kMuted, .wrap = true});
-    fact(ui, "begin", time_text(edited.begin_ns));
-    fact(ui, "end", time_text(edited.end_ns));
+    fact(ui, "begin", duration(edited.begin_ns));
+    fact(ui, "end", duration(edited.end_ns));
     fact(ui, "duration", duration(edited.end_ns - edited.begin_ns));
     if (edited.begin_ns > edited.post_ns) fact(ui, "waited before", duration(edited.begin_ns - edited.post_ns));
   }
   ui.space(4);
   if (const OpId late = band.late_partner(id); late != kNone) {
     const int rank = plan.ops[static_cast<std::size_t>(late)].rank;
-    ui.text(fmt::format("It waited {} for rank {}, the last of its partners to post.", duration(t.begin_ns - t.post_ns),
-                        rank),
+    ui.text(fmt::format("It waited {} for rank {}, the last of its partners to arrive.",
+                        duration(t.begin_ns - t.post_ns), rank),
             {.wrap = true});
     if (ui.button("go to late rank", fmt::format("Go to rank {}", rank))) select_op(session, shown, late);
     if (ui.button("why", fmt::format("Why is rank {} late? Its heads", rank), {.primary = true})) {
@@ -123,16 +123,18 @@ void TimelineView::rank_details(Ui& ui, Session& session, const Shown& shown, in
   const auto r = static_cast<std::size_t>(rank);
   if (r >= pass.times.compute_ns.size()) return;
   ui.text(fmt::format("rank {} of {}", rank, shown.chosen.label), {.face = Face::kBold, .wrap = true});
+  ui.text(fmt::format("In layer {} of denoise step {} alone:", pass.run.layer, pass.run.denoise_step),
+          {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   fact(ui, "compute", duration(pass.times.compute_ns[r]));
+  fact(ui, "over the mean", percent_text(above_mean(pass.times.compute_ns, r)));
   fact(ui, "late peer", duration(pass.times.wait_late_peer_ns[r]));
   fact(ui, "wire", duration(pass.times.wire_ns[r]));
   fact(ui, "other", duration(pass.times.other_ns[r]));
   if (r < pass.usage.size()) fact(ui, "tiles", count_text(pass.usage[r].tiles));
-  fact(ui, "over the mean", percent_text(above_mean(pass.times.compute_ns, r)));
   ui.space(4);
   std::int64_t for_it = 0;
   for (const RankWait& wait : pass.detail.waits) for_it += wait.late_rank == rank ? wait.wait_ns : 0;
-  if (for_it > 0) ui.text(fmt::format("Others wait {} for it, all ranks together:", duration(for_it)), {.wrap = true});
+  if (for_it > 0) ui.text(fmt::format("The other ranks together wait {} for it:", duration(for_it)), {.wrap = true});
   int listed = 0;
   for (const RankWait& wait : pass.detail.waits) {
     if (wait.late_rank != rank || listed++ >= 8) continue;
@@ -155,7 +157,9 @@ void TimelineView::draw_histogram(Ui& ui, Session& session, const Shown& shown, 
   const DurationStatistics& s = of_band->by_name[static_cast<std::size_t>(found - shown.band->names.begin())];
   if (s.count == 0) return;
   const Rect bins = draw_statistics(ui, name, s);
-  if (brush_.over(ui, bins, s, *shown.band, key_of(shown), name, session.selection().time)) tab_ = kDurationsTab;
+  if (!brush_.over(ui, bins, s, *shown.band, key_of(shown), name, session.selection().time)) return;
+  tab_ = kDurationsTab;
+  session.settings().table = true;
 }
 
 void TimelineView::draw_details(Ui& ui, Session& session) {
@@ -179,8 +183,8 @@ void TimelineView::draw_details(Ui& ui, Session& session) {
     rank_details(ui, session, *shown, *s.rank);
   } else {
     ui.note(
-        "Select a rank or an operation. The line at the foot of the rows is the critical path: what the makespan is "
-        "made of.");
+        "Select a rank or an operation. The line at the foot of the rows is the critical path, the chain of "
+        "operations that sets the makespan.");
     const RunProvenance& from = shown->band->pass->run.provenance;
     const bool compute = from.compute == Source::kModelled, network = from.network == Source::kModelled;
     StackedBars legend;
@@ -221,8 +225,8 @@ Table TimelineView::bookmarks_table() const {
   Table table;
   table.columns = {text_column("bookmark"), text_column("from"), text_column("to")};
   for (const Link& link : bookmarks_)
-    table.rows.push_back({{text_cell(link_text(link)), text_cell(time_text(link.selection.time->begin_ns)),
-                           text_cell(time_text(link.selection.time->end_ns))}});
+    table.rows.push_back({{text_cell(link_text(link)), text_cell(duration(link.selection.time->begin_ns)),
+                           text_cell(duration(link.selection.time->end_ns))}});
   return table;
 }
 
@@ -326,18 +330,29 @@ void TimelineView::draw_table(Ui& ui, Session& session) {
   std::vector<std::string> tabs = whole_file ? kFileTabs : kTabs;
   if (!whole_file && brush_.active()) tabs.emplace_back("Selected durations");
   if (!whole_file) tab_ = std::min(tab_, static_cast<int>(tabs.size()) - 1);
+  bool& unfolded = session.settings().table;
+  // Folded, each tab unfolds the table.
+  const auto choose = [&](int now) {
+    int chosen = unfolded ? now : -1;
+    unfolded |= ui.segments("tab", tabs, chosen);
+    return chosen < 0 ? now : chosen;
+  };
   if (whole_file && session.chosen().empty()) {  // no file has layer passes
     tabs = {kFileTabs[0], kFileTabs[1], kFileTabs.back()};
-    int shown = file_tab_ == kFileBookmarksTab ? 2 : std::min(file_tab_, 1);
-    ui.segments("tab", tabs, shown);
+    const int shown = choose(file_tab_ == kFileBookmarksTab ? 2 : std::min(file_tab_, 1));
     file_tab_ = shown == 2 ? kFileBookmarksTab : shown;
   } else {
-    ui.segments("tab", tabs, whole_file ? file_tab_ : tab_);
+    int& tab = whole_file ? file_tab_ : tab_;
+    tab = choose(tab);
   }
+  if (!unfolded) return;
+  flow(ui, 60);
+  if (ui.button("fold", "Hide", {.quiet = true, .tooltip = key_tip(ui, "Only the names of tables", Command::kTable)}))
+    unfolded = false;
   if (session.selection().time && (whole_file ? file_tab_ < kFileBookmarksTab : tab_ < kMatrixTab)) {
     flow(ui, 260);
     const TimeRange range = *session.selection().time;
-    ui.text(fmt::format("in {}..{}", time_text(range.begin_ns), time_text(range.end_ns)),
+    ui.text(fmt::format("from {} to {}", duration(range.begin_ns), duration(range.end_ns)),
             {.face = Face::kSmall, .ink = Token::kMuted, .beside = true});
     ui.same_line();
     if (ui.button("whole", whole_file ? "Whole file" : "Whole pass", {.quiet = true})) {

@@ -19,6 +19,8 @@ namespace {
 // Rectangles of a draw list; rows beyond are textures.
 constexpr int kMostPassSpans = 10'000;
 constexpr int kMostMessages = 8;
+// A rank that starts early is told of where it is by more than so small a part of the makespan.
+constexpr std::int64_t kEarlyPart = 100;
 constexpr float kRankNameHeight = 13;  // of the name of a rank, in the design's pixels
 // Opacity of what covers rows that are not meant.
 constexpr float kDimmedPass = 0.72F;
@@ -89,8 +91,8 @@ void TimelineView::draw_band(Ui& ui, Session& session, Shown& shown) {
     for (const Shown& other : shown_)
       if (other.band != nullptr) all.push_back({&other.chosen, other.band->makespan_ns});
     words = band_words({&shown.chosen, shown.band->makespan_ns}, all);
-    if (shown.band->begin_ns < 0)
-      words += fmt::format("; its first rank begins {} earlier, beside the pass before",
+    if (-shown.band->begin_ns * kEarlyPart > shown.band->makespan_ns)
+      words += fmt::format("; its first rank starts {} early, while the previous pass finishes",
                            duration_text(static_cast<double>(-shown.band->begin_ns)));
   } else if (words.empty()) {
     words = "loading";

@@ -94,14 +94,14 @@ void TimelineView::draw_ghost_head(Ui& ui, Session& session) {
     int index = chosen != ghost_->edits.end() ? static_cast<int>(chosen - ghost_->edits.begin()) : -1;
     const float width = std::min(ui.px(290), time_.axis.width() * 0.4F);
     ImGui::SetCursorScreenPos({x, control});
-    if (ui.choice("edit", texts, index, width, "What is otherwise in the schedule below"))
+    if (ui.choice("edit", texts, index, width, "What is changed in the schedule below"))
       scope.what_if->edit = ghost_->edits[static_cast<std::size_t>(index)].kind;
     x += width + ui.px(10);
   }
   std::string words = ghost_->shown.problem;
   if (words.empty())
     words = ghost_->answer && !ghost_->shown.reads ? "modelled: " + ghost_makespan_words(*ghost_->answer)
-                                                   : "scheduling the layer pass anew";
+                                                   : "scheduling the layer pass again";
   ui.text_at(x, base, words, {.ink = Token::kMuted, .max_width = right - remove - ui.px(16) - x}, behind);
   ImGui::SetCursorScreenPos({right - remove - ui.px(6), control});
   if (ui.button("remove", narrow ? "×" : "Remove",
@@ -137,7 +137,7 @@ void TimelineView::draw_gain(Ui& ui, float top, float bottom) {
 void TimelineView::draw_ghost(Ui& ui, Session& session, const Shown& stored) {
   const Ui::Scope inside = ui.scope("ghost " + name_of(stored.chosen.key));
   draw_ghost_head(ui, session);
-  draw_loading(ui, "loading", ghost_slot_, "Scheduling the layer pass anew");
+  draw_loading(ui, "loading", ghost_slot_, "Scheduling the layer pass again");
   const Shown& shown = ghost_->shown;
   if (shown.band != nullptr && stored.band != nullptr) {
     // In the order of the band above, so that each row has its own below.
@@ -155,7 +155,7 @@ void TimelineView::draw_ghost(Ui& ui, Session& session, const Shown& stored) {
 std::string TimelineView::ghost_words(OpId op, bool stored) const {
   const GhostBand& ghost = *ghost_->answer;
   const OpTimes& t = stored ? ghost.stored->timeline->ops[static_cast<std::size_t>(op)] : ghost.band->times(op);
-  return fmt::format("{} from {}", duration(t.end_ns - t.begin_ns), time_text(t.begin_ns));
+  return fmt::format("{} from {}", duration(t.end_ns - t.begin_ns), duration(t.begin_ns));
 }
 
 Json TimelineView::dump_ghost(const Selection& selection) const {

@@ -10,6 +10,7 @@
 #include "backend/analysis/reason.h"
 #include "backend/base/number_text.h"
 #include "backend/report/section.h"
+#include "gui/views/timeline/band_order.h"
 
 namespace spscope::gui {
 namespace {
@@ -33,10 +34,7 @@ void TimelineView::take_bands(Session& session) {
   std::int64_t first = 0, extent = 0;
   const auto pass_now = session.pass();
   std::vector<Chosen> all = session.chosen();
-  // The fastest first, as in the tables, file by file.
-  std::ranges::stable_sort(all, {}, [](const Chosen& c) {
-    return std::tuple(c.key.file, c.comparison, c.strategy->makespan_ns.value_or(INT64_MAX));
-  });
+  order_bands(all);
   for (Chosen& chosen : all) {
     if (pass_now && !has_run(*chosen.strategy, *pass_now)) {
       elsewhere_.push_back(std::move(chosen));
@@ -218,7 +216,7 @@ void TimelineView::toolbar(Ui& ui, Session& session) {
   time_.buttons(ui);
   flow(ui, narrow ? 60 : 102);
   ui.checkbox("critical path", narrow ? "Path" : "Critical path", path_,
-              "The chain of operations that the makespan is made of");
+              "The chain of operations that sets the makespan");
   flow(ui, 108);
   rows_.draw(ui);
   if (!time_.is_tiny() || focus_find_ || !find_.empty()) find_field(ui, session);
@@ -243,6 +241,7 @@ void TimelineView::find_field(Ui& ui, Session& session) {
           if (s.name.empty() && name.find(find_) != std::string::npos) s.name = name;
     session.select(s);
     if (!s.name.empty()) tab_ = 0;
+    if (!find_.empty()) session.settings().table = true;
   }
 }
 

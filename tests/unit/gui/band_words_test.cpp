@@ -1,9 +1,12 @@
-// Heads of bands: longer than another only where backend/analysis lets times be compared.
+// Heads of bands: slower than another only where backend/analysis lets times be compared; and the order of bands.
 #include "gui/views/timeline/band_words.h"
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
+
+#include "gui/views/timeline/band_order.h"
 
 namespace spscope::gui {
 namespace {
@@ -34,11 +37,11 @@ struct Bands {
   Comparison comparison;
 };
 
-TEST(BandWords, LongerThanTheFastestByName) {
+TEST(BandWords, SlowerThanTheFastestByName) {
   Bands bands(RunMode::kExecute);
   EXPECT_EQ(bands.words(0), "10.0 ms");
-  EXPECT_EQ(bands.words(1), "14.0 ms, 4.00 ms longer than s10");
-  EXPECT_EQ(bands.words(2), "20.0 ms, 10.0 ms longer than s10");
+  EXPECT_EQ(bands.words(1), "14.0 ms, 4.00 ms slower than s10");
+  EXPECT_EQ(bands.words(2), "20.0 ms, 10.0 ms slower than s10");
 }
 
 TEST(BandWords, WhatIsLevelIsSaidToBe) {
@@ -52,7 +55,7 @@ TEST(BandWords, WhatIsLevelIsSaidToBe) {
 TEST(BandWords, TimesThatDoNotCompareAreNotCompared) {
   const auto silent = [](Bands& bands, std::size_t index, const std::string& why) {
     const std::string words = bands.words(index);
-    EXPECT_EQ(words.find("longer"), std::string::npos) << words;
+    EXPECT_EQ(words.find("slower"), std::string::npos) << words;
     EXPECT_NE(words.find(why), std::string::npos) << words;
   };
   {
@@ -64,7 +67,7 @@ TEST(BandWords, TimesThatDoNotCompareAreNotCompared) {
     Bands bands(RunMode::kExecute);
     bands.comparison.strategies[2].verify = "failed";
     silent(bands, 2, "output is wrong");
-    EXPECT_NE(bands.words(1).find("longer than s10"), std::string::npos);
+    EXPECT_NE(bands.words(1).find("slower than s10"), std::string::npos);
     bands.comparison.strategies[0].verify = "failed";  // of two, one is left
     silent(bands, 1, "14.0 ms");
   }
@@ -79,6 +82,23 @@ TEST(BandWords, TimesThatDoNotCompareAreNotCompared) {
     for (StrategyResult& s : bands.comparison.strategies) s.compute_deviation = 0.9;
     silent(bands, 2, "no times to compare");
   }
+}
+
+TEST(BandOrder, FirstWhereRanksWaitThenTheFastest) {
+  Bands bands(RunMode::kSimulate);
+  const auto order = [&] {
+    std::vector<Chosen> chosen;
+    for (const int file : {1, 0})
+      for (const StrategyResult& s : bands.comparison.strategies)
+        chosen.push_back({{file, s.id}, nullptr, &bands.comparison, &s, s.label});
+    order_bands(chosen);
+    std::string text;
+    for (const Chosen& c : chosen) text += std::to_string(c.key.file) + c.key.id + " ";
+    return text;
+  };
+  EXPECT_EQ(order(), "0s10 0s14 0s20 1s10 1s14 1s20 ");
+  bands.comparison.strategies[2].times.wait_late_peer_ns = {4'000'000, 0};
+  EXPECT_EQ(order(), "0s20 0s10 0s14 1s20 1s10 1s14 ");
 }
 
 }  // namespace

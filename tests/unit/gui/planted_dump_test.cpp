@@ -342,7 +342,7 @@ TEST_F(PlantedDump, GhostsAreOfOneFile) {
   }
   ASSERT_EQ(passes[0]->run.strategy_id, passes[1]->run.strategy_id);
   const GhostBand ghost = make_ghost_band(passes[0], std::nullopt, TimeEditKind::kNone);
-  EXPECT_EQ(ghost.problem, "This strategy is not among those that can be scheduled anew.");
+  EXPECT_EQ(ghost.problem, "The model cannot schedule this strategy again.");
   EXPECT_TRUE(ghost.is_of(*passes[0]));
   EXPECT_FALSE(ghost.is_of(*passes[1]));
 }

@@ -35,6 +35,10 @@ const char* kTokenNames[] = {
 const std::vector<Token> kWork = {Token::kKernel, Token::kCopy,     Token::kMemset,    Token::kSynchronize,
                                   Token::kApi,    Token::kOverhead, Token::kAnnotation};
 
+TEST(Theme, NumbersCanBeReadOnEachDensity) {
+  for (int i = 0; i <= 100; ++i) EXPECT_GE(ratio(ink_on(density_color(i / 100.0)), density_color(i / 100.0)), 4.5) << i;
+}
+
 TEST(Theme, TextCanBeReadAndMarksStandOutOnAllThatTheyStandOn) {
   using enum Token;
   struct Row {

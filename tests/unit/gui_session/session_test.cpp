@@ -70,6 +70,29 @@ TEST(Session, WhatIfFollowsItsFile) {
   EXPECT_FALSE(session->scope().what_if.has_value());
 }
 
+TEST(Session, TheActiveFileIsTheOneThatIsLookedAt) {
+  const auto session = session_of({"/a.db", "/b.db"});
+  EXPECT_EQ(session->active_file(), 0);
+  session->look_at(1);
+  EXPECT_EQ(session->active_file(), 1);
+  session->close(0);
+  EXPECT_EQ(session->active_file(), 0);
+}
+
+TEST(Session, RanksWaitLongestWhereTheirMeanWaitIsLongest) {
+  std::vector<StrategyResult> results(3);
+  std::vector<Chosen> chosen;
+  for (StrategyResult& result : results) {
+    result.makespan_ns = 1000;
+    chosen.push_back({{}, nullptr, nullptr, &result, ""});
+  }
+  results[0].times.wait_late_peer_ns = {0, 18};  // less than 1 % on average
+  EXPECT_EQ(waits_longest(chosen), nullptr);
+  results[1].times.wait_late_peer_ns = {500, 0};
+  results[2].times.wait_late_peer_ns = {300, 300};
+  EXPECT_EQ(waits_longest(chosen), &chosen[2]);
+}
+
 // What was read of a file before it was closed is not taken for what it is when it is opened again.
 TEST(Session, AFileThatIsOpenedAgainIsReadAgain) {
   const auto session = session_of({"/a.db"});
