@@ -5,22 +5,10 @@
 
 #include "backend/config/layer_choice.h"
 #include "gui/launch/child.h"
+#include "gui/launch/json_numbers.h"
 
 namespace spscope::gui {
 namespace {
-
-std::optional<double> number_at(const Json& object, std::string_view key) {
-  const Json* value = object.find(key);
-  return value != nullptr && value->is_number() ? std::optional(value->number()) : std::nullopt;
-}
-
-std::optional<double> mean_of(const Json* list) {
-  if (list == nullptr || !list->is_array()) return std::nullopt;
-  double sum = 0;
-  int count = 0;
-  for (const Json& value : *list) sum += value.number(), ++count;
-  return count > 0 ? std::optional(sum / count) : std::nullopt;
-}
 
 std::vector<Problem> problems_of(const Json* list) {
   std::vector<Problem> problems;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backend/base/result.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/toml_text.h"
 #include "backend/config/validate.h"
@@ -29,6 +30,27 @@ std::string assignment(std::string_view key, std::string text) {
   return std::string(key) + "=" + (literal && like_toml ? toml_quoted(text) : text);
 }
 
+// With what the model and the cluster say in place of keys that leave it to them; as it is where they cannot be
+// resolved.
+RunConfig filled(RunConfig config) {
+  const Result<ResolvedConfig> resolved = capture([&] { return resolve(config); });
+  if (!resolved) return config;
+  const Model& model = resolved->model;
+  ModelConfig& of = config.model;
+  of.grid = model.grid;
+  of.layers = model.layers;
+  of.hidden = model.hidden;
+  of.heads = model.heads;
+  of.head_dim = model.head_dim;
+  of.ffn = model.ffn;
+  of.text_tokens = model.joint_text_tokens > 0 ? model.joint_text_tokens : model.cross_text_tokens;
+  of.cfg = model.cfg;
+  of.denoise_steps = model.denoise_steps;
+  config.cluster.ranks = resolved->cluster.ranks;
+  config.cluster.nodes = resolved->cluster.nodes;
+  return config;
+}
+
 }  // namespace
 
 std::string typed_text(std::string_view key, const RunConfig& config) {
@@ -47,6 +69,11 @@ RunForm::RunForm() { update(); }
 std::string RunForm::text(std::string_view key) const {
   const auto found = texts_.find(key);
   return found != texts_.end() ? found->second : typed_text(key, RunConfig());
+}
+
+std::string RunForm::from_preset(std::string_view key) const {
+  std::string said = typed_text(key, config_), filled = typed_text(key, filled_);
+  return said == filled ? "" : filled;
 }
 
 void RunForm::set(std::string_view key, std::string_view text) {
@@ -115,6 +142,7 @@ void RunForm::update() {
   names.strategies.assign(strategy_names_.begin(), strategy_names_.end());
   names.patterns.assign(pattern_names_.begin(), pattern_names_.end());
   for (Problem& problem : validate(config_, names, read.faulty)) problems_.push_back(std::move(problem));
+  filled_ = filled(config_);
   if (config_.run.strategies.empty())
     problems_.push_back(
         {ErrorCode::kConfigRange, std::string(kStrategies), "no strategy is chosen", "choose at least one"});

@@ -24,6 +24,8 @@ class RunForm {
   void set(std::string_view key, std::string_view text);
   void reset(std::string_view key);
   bool changed(std::string_view key) const { return texts_.contains(key); }
+  // What the model or the cluster says for a key that leaves it to them: "[21, 45, 80]" for model.grid. "" for others.
+  std::string from_preset(std::string_view key) const;
   // Replaces all values by those of a config; relative input paths become absolute.
   void load(const RunConfig& config);
   // Keys that differ from their default, in the order of config_fields(), then parameters.
@@ -53,7 +55,7 @@ class RunForm {
 
   std::map<std::string, std::string, std::less<>> texts_;  // of changed keys
   std::vector<std::string> strategy_names_, pattern_names_;
-  RunConfig config_;
+  RunConfig config_, filled_;  // filled_: with what presets say
   std::vector<Problem> problems_;
   int revision_ = 0;
 };

@@ -68,8 +68,14 @@ bool QueuedRun::can_stop_now(std::int64_t now) const {
 }
 
 int RunQueue::add(std::string title, std::vector<std::string> words, std::string out) {
-  constexpr std::string_view kProgress = "--progress=json";
-  if (words.size() > 1 && words[1] == "run" && words.back() != kProgress) words.emplace_back(kProgress);
+  // What only the window asks for: of a run its progress, of advice an answer to make a table of.
+  constexpr std::string_view kProgress = "--progress=json", kAnswer = "--json";
+  const std::string verb = words.size() > 1 ? words[1] : "";
+  if (const std::string_view more = verb == "run"      ? kProgress
+                                    : verb == "advise" ? kAnswer
+                                                       : "";
+      !more.empty() && words.back() != more)
+    words.emplace_back(more);
   QueuedRun& run = runs_.emplace_back();
   run.number = ++last_number_;
   run.title = std::move(title);

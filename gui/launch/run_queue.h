@@ -35,8 +35,8 @@ struct QueuedRun {
 
 class RunQueue {
  public:
-  // `words`: the command, with the program in front. Progress is asked for as JSON when it is a run. Returns its
-  // number.
+  // `words`: the command, with the program in front. Of a run progress is asked for as JSON, of advice the answer.
+  // Returns its number.
   int add(std::string title, std::vector<std::string> words, std::string out);
   // Once a frame: takes over what the child said, and starts the next one. Whether something changed.
   bool poll();

@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import tomllib
 
-from run_place import PRESETS, TITLES, ended, place_of, take, type_into
+from run_place import PRESETS, TITLES, ended, place_of, run_of, take, type_into
 from world import ROOT
 
 
@@ -146,6 +146,10 @@ def run_strategies(world):
         window.wait_for(command("strategy.ring.order=cyclic"), "the parameter in the command")
         window.click("strategies/ring/add", rest=False)
         window.wait_for(lambda s: command("ring:order=contiguous")(s) and planned("ring:order=contiguous"), "the plan of a second setting")
+        # The second setting stands below its strategy, and no strategy has two rows.
+        names = [i["text"] for i in window.items if i["kind"] == "checkbox" and i["path"].endswith("/chosen")]
+        ring, below = (window.item(name)["rect"][3] for name in ("strategies/ring/chosen", "setting 2/value"))
+        assert len(names) == len(set(names)) and ring < below, (names, ring, below)
         # None is chosen: said, and nothing can be run.
         window.click("setting 2/remove")
         for name in ("ring", "ulysses"):
@@ -157,6 +161,24 @@ def run_strategies(world):
         labels = [s["label"] for s in window.view["strategies"]]
         chosen = world.json_of("plan", "--json", *config, "-s", "all", "--set", "strategy.ring.order=cyclic")["strategies"]
         assert labels == [s["label"] for s in chosen] and set(labels) <= set(window.texts())
+
+
+def run_advise(world):
+    """The answer is sentences and a table that fits its pane; what it advises is run by a press."""
+    with place_of(world, "run advise") as place:
+        window = place.window()
+        window.click("presets/1-which-strategy", rest=False)
+        window.wait_for(lambda s: s["view"]["planned"] and "advise" in s["view"]["command"], "the plan", 60)
+        window.click("actions/start", rest=False)
+        window.wait_for(lambda s: run_of(s, 1), "the run")
+        ended(window, 1, "done")
+        window.wait_for(lambda s: window.has("advice/run this"), "the answer")
+        rows, last = window.rows("strategies"), window.item("strategies/rows/sort sent/rank")
+        assert len(rows) > 5 and last["rect"][2] <= last["clip"][2] and not window.has("printed"), (rows, last)
+        window.click("advice/run this", rest=False)
+        window.wait_for(lambda s: run_of(s, 2), "the run of what is advised")
+        ended(window, 2, "done")
+        assert rows[0] in [label for label, in world.sql(place.output("run-1.db"), "select label from strategy")], rows
 
 
 def run_copy(world):

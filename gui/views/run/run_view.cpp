@@ -92,6 +92,8 @@ class RunView final : public View {
     }
   }
 
+  bool has_details(const Session&) override { return false; }
+
   Json dump(Session& session) override {
     Json json = Json::object();
     json["values"] = form_json(pages_.form);
@@ -167,6 +169,11 @@ class RunView final : public View {
     if (const std::string out = session.take_wanted_run(); !out.empty()) {
       pages_.on_runs = true;
       runs_.look_at(pages_, out);
+    }
+    if (const std::string path = session.take_wanted_preset(); !path.empty()) {
+      pages_.on_runs = false;
+      for (const Preset& preset : pages_.presets)
+        if (preset.path == path) SetupPage::take(preset, pages_);
     }
     SetupPage::ask(session, pages_);
     watching_found_ = pages_.on_runs && runs_.watches_found(session, pages_);

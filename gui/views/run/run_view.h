@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/launch/advice.h"
 #include "gui/launch/catalog.h"
 #include "gui/launch/command_text.h"
 #include "gui/launch/found_runs.h"
@@ -102,13 +103,18 @@ class RunsPage {
   bool draw_recover(Ui& ui, RunPages& pages, const std::string& out, bool primary);
   void draw_live(Ui& ui, const WatchedRun& seen);
   void look(Session& session, const std::string& out);
+  // What a run of `spscope advise` answered; nullptr of others.
+  const Advice* advice_of(const QueuedRun& run);
+  void draw_advice(Ui& ui, Session& session, RunPages& pages, const QueuedRun& run, const Advice& advice);
 
   RunFinder finder_;
   std::string found_out_;                // output of the found run that is looked at
   std::string recover_of_, recover_to_;  // the run whose recovery has a path in the field, and that path
   LiveWatch watch_;
   LivePane live_;
-  TableState ranks_;
+  TableState ranks_, strategies_;
+  int advice_of_ = 0;  // the number of the run
+  std::optional<Advice> advice_;
 };
 
 // "/here/run-2.db": a file that is not there and that no run of the queue will write.

@@ -10,6 +10,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
 #include "backend/base/number_text.h"
+#include "backend/report/section.h"
 #include "gui/views/run/run_view.h"
 
 namespace spscope::gui {
@@ -42,6 +43,27 @@ Table ranks_table(const WatchedRun& seen) {
                  text_cell(rank.place.ops > 0 ? fmt::format("{} of {}", rank.place.ops_done, rank.place.ops) : "–"),
                  cell(Hint::kCount, static_cast<double>(rank.sent))};
   }
+  return table;
+}
+
+Table advice_table(const Advice& advice) {
+  Table table;
+  table.columns = {text_column("strategy"),
+                   number_column("end to end", "end_to_end", 0),
+                   number_column("a layer", "makespan", 0),
+                   number_column("vs " + advice.reference, "speedup", 0),
+                   number_column("compute", "compute", 0),
+                   number_column("late peer", "wait_late_peer", 0),
+                   number_column("wire", "wire", 0),
+                   number_column("imbalance", "imbalance_ratio", 0),
+                   number_column("sent/rank", "bytes_sent", 0)};
+  for (const AdvisedStrategy& s : advice.strategies)
+    table.rows.push_back(
+        {.cells = {text_cell(s.label), cell(Hint::kDuration, s.end_to_end_ns), cell(Hint::kDuration, s.layer_ns),
+                   cell(Hint::kSpeedup, s.speedup), cell(Hint::kDuration, s.compute_ns),
+                   cell(Hint::kDuration, s.wait_late_peer_ns), cell(Hint::kDuration, s.wire_ns),
+                   cell(Hint::kRatio, s.imbalance), cell(Hint::kBytes, s.sent_bytes)},
+         .best = s.is_best});
   return table;
 }
 
@@ -86,7 +108,8 @@ void draw_stopped(Ui& ui, const QueuedRun& run, bool kept, bool left) {
 // The command as a user types it.
 std::string typed_command(std::vector<std::string> words) {
   words[0] = "spscope";
-  std::erase(words, "--progress=json");  // only the window asks for it
+  std::erase(words, "--progress=json");  // only the window asks for these
+  if (words.size() > 1 && words[1] == "advise") std::erase(words, "--json");
   return shell_line(words);
 }
 
@@ -233,7 +256,35 @@ void RunsPage::draw_run(Ui& ui, Session& session, RunPages& pages, const QueuedR
   if (ui.button("remove", "Remove from the list", {.quiet = true})) return pages.queue.remove(run.number);
   if (kept) ui.note("Kept in " + run.out);
   ui.space(6);
-  if (!run.printed.empty()) draw_listing(ui, run.printed);
+  if (run.printed.empty()) return;
+  if (const Advice* advice = advice_of(run)) return draw_advice(ui, session, pages, run, *advice);
+  draw_listing(ui, run.printed);
+}
+
+const Advice* RunsPage::advice_of(const QueuedRun& run) {
+  if (run.words.size() < 2 || run.words[1] != "advise") return nullptr;
+  if (std::exchange(advice_of_, run.number) != run.number) advice_ = read_advice(run.printed);
+  return advice_ ? &*advice_ : nullptr;
+}
+
+// The answer in its sentences and as a table, and the run that shows it in detail.
+void RunsPage::draw_advice(Ui& ui, Session& session, RunPages& pages, const QueuedRun& run, const Advice& advice) {
+  const Ui::Scope inside = ui.scope("advice");
+  for (std::size_t i = 0; i < advice.sentences.size(); ++i)
+    ui.text(advice.sentences[i], {.face = i == 0 ? Face::kBold : Face::kBody, .wrap = true});
+  ui.space(4);
+  const bool runs_it =
+      !advice.run_arguments.empty() && ui.button("run this", "Run this",
+                                                 {.primary = true,
+                                                  .tooltip = "Simulates the strategy that is advised beside " +
+                                                             advice.reference + ", and keeps their timelines"});
+  ui.space(4);
+  show_table(ui, "strategies", advice_table(advice), strategies_, {.tools = Tools::kFolded, .height = -1});
+  if (!runs_it) return;
+  const std::string out = free_output(pages.queue, Verb::kRun);
+  session.settings().add_run_folder(std::filesystem::path(out).parent_path().string());
+  pages.shown =
+      pages.queue.add(std::filesystem::path(out).filename().string(), advised_run(run.words, advice, out), out);
 }
 
 bool RunsPage::draw_recover(Ui& ui, RunPages& pages, const std::string& out, bool primary) {

@@ -23,7 +23,7 @@ constexpr std::string_view kBasicKeys[] = {
     "model.preset",  "model.grid", "mask.pattern", "mask.density", "mask.file",         "mask.block", "cluster.preset",
     "cluster.ranks", "run.mode",   "run.scope",    "run.layers",   "run.denoise_steps", "run.repeats"};
 constexpr int kPlanAfterMs = 300;
-constexpr float kKeyWidth = 152, kControlWidth = 190, kTwoColumns = 900;
+constexpr float kKeyWidth = 152, kControlWidth = 190, kHelpWidth = 230, kTwoColumns = 900;
 
 // Beside what was drawn last, or below where the width that is left does not hold the label.
 void flow(Ui& ui, std::string_view label) {
@@ -241,7 +241,9 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
   ImGui::SameLine(left + ui.px(kKeyWidth) + gap);
   ImGui::SetCursorPosY(top);
   const std::vector<std::string> options = options_of(key, catalog);
-  std::string text = pages.form.text(key);
+  // A field that leaves its value to a preset is empty, and shows that value.
+  const std::string preset = pages.form.from_preset(key);
+  std::string text = preset.empty() || changed ? pages.form.text(key) : "";
   if (!options.empty()) {
     int index =
         static_cast<int>(std::ranges::find(options, text.empty() && parameter != nullptr ? parameter->fallback : text) -
@@ -250,12 +252,14 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
       pages.form.set(key, options[static_cast<std::size_t>(index)]);
   } else if (ui.field("value", text,
                       {.width = ui.px(kControlWidth),
-                       .hint = parameter != nullptr ? std::string_view(parameter->fallback) : ""})) {
+                       .hint = parameter != nullptr ? std::string_view(parameter->fallback) : preset})) {
     pages.form.set(key, text);
   }
   if (changed) {
     ui.same_line(4);
-    const std::string before = row != nullptr         ? typed_text(key, RunConfig())
+    const bool left_to_preset = help.find("from the preset") != std::string::npos;
+    const std::string before = left_to_preset         ? "what the preset says"
+                               : row != nullptr       ? typed_text(key, RunConfig())
                                : parameter != nullptr ? parameter->fallback
                                                       : "";
     if (ui.button("reset", "Reset",
@@ -264,7 +268,9 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
   }
   float below = top + ui.theme().control();
   const float left_over = ui.width_left() - (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x - left);
-  if (const std::string words = unit.empty() ? help : unit + ": " + help; left_over > ui.px(90) && !words.empty()) {
+  const std::string words = unit.empty() || help.find(unit) != std::string::npos ? help : unit + ": " + help;
+  const bool beside = left_over > ui.px(kHelpWidth);
+  if (beside && !words.empty()) {
     ui.same_line(8);
     const bool one_line = ui.text_width(words, Face::kSmall) <= ui.width_left();
     ImGui::SetCursorPosY(one_line ? top + ui.px(6) : top);
@@ -276,6 +282,7 @@ void SetupPage::draw_key(Ui& ui, RunPages& pages, const std::string& key, const 
     ImGui::SetCursorPosX(left + ui.px(kKeyWidth) + gap);
     ui.text(problem, {.face = Face::kSmall, .ink = Token::kWarn, .max_width = ui.width_left(), .wrap = true});
   }
+  if (!beside && !words.empty()) ui.text(words, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
 }
 
 void SetupPage::start(RunPages& pages, Session& session) {
@@ -311,7 +318,7 @@ void SetupPage::draw_actions(Ui& ui, Session& session, RunPages& pages) {
   constexpr std::string_view kWords[] = {"Runs the config under every strategy chosen below.",
                                          "Asks a model of the cluster which strategy to use.",
                                          "Runs the config once for each value of some keys."};
-  ui.text(kWords[verb], {.ink = Token::kMuted, .max_width = ui.width_left()});
+  ui.text(kWords[verb], {.ink = Token::kMuted, .max_width = ui.width_left(), .beside = true});
   if (pages.task.verb == Verb::kSweep) {
     ui.field("over", pages.task.over, {.hint = "key=value,value,…: cluster.ranks=8,16,32", .mono = true});
   }

@@ -66,6 +66,11 @@ std::string later_steps_text(const RunConfig& config) {
       config.run.mask_lag);
 }
 
+// Whether a text of run.strategies is a strategy with parameters of its own: "usp:ulysses=4,ring=2".
+bool is_setting_of(std::string_view text, std::string_view name) {
+  return text.size() > name.size() && text.starts_with(name) && text[name.size()] == ':';
+}
+
 // What stands beside each other in a row has several heights: the next row begins below the tallest.
 void end_row(Ui& ui, float top, float height) { ImGui::SetCursorPosY(top + height + ui.px(5)); }
 
@@ -124,27 +129,36 @@ void SetupPage::draw_strategies(Ui& ui, RunPages& pages) {
   }
   if (all) return;
   const std::vector<std::string> chosen = pages.form.strategies();
+  for (const CatalogRow& row : pages.known().strategies) {
+    draw_strategy(ui, pages, row);
+    for (const std::string& text : chosen)
+      if (is_setting_of(text, row.name)) draw_setting(ui, pages, text);
+  }
+  // Of no strategy that there is.
   for (const std::string& text : chosen)
-    if (std::ranges::find(pages.known().strategies, text, &CatalogRow::name) == pages.known().strategies.end())
+    if (std::ranges::none_of(pages.known().strategies,
+                             [&](const CatalogRow& row) { return text == row.name || is_setting_of(text, row.name); }))
       draw_setting(ui, pages, text);
-  for (const CatalogRow& row : pages.known().strategies) draw_strategy(ui, pages, row);
 }
 
 void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
   const Ui::Scope inside = ui.scope(row.name);
   std::vector<std::string> chosen = pages.form.strategies();
-  bool on = std::ranges::find(chosen, row.name) != chosen.end();
+  const bool plain = std::ranges::find(chosen, row.name) != chosen.end();
+  const auto of_row = [&](const std::string& text) { return text == row.name || is_setting_of(text, row.name); };
+  const bool only_settings = !plain && std::ranges::any_of(chosen, of_row);  // they stand below, with their figures
+  bool on = plain || only_settings;
   const Columns columns = columns_of(ui);
   const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY();
   if (ui.checkbox("chosen", row.name, on, row.summary)) {
     if (on) {
       chosen.push_back(row.name);
     } else {
-      std::erase(chosen, row.name);
+      std::erase_if(chosen, of_row);
     }
     pages.form.set_strategies(chosen);
   }
-  const PlannedStrategy* s = planned(pages.plan.value(), row.name);
+  const PlannedStrategy* s = only_settings ? nullptr : planned(pages.plan.value(), row.name);
   if (s != nullptr && s->legal) {
     draw_figures(ui, {left + columns.name, top, columns.figure, pages.plan_is_old()}, *s);
   } else if (s != nullptr) {
@@ -182,11 +196,13 @@ void SetupPage::draw_strategy(Ui& ui, RunPages& pages, const CatalogRow& row) {
 void SetupPage::draw_setting(Ui& ui, RunPages& pages, const std::string& text) {
   std::vector<std::string> chosen = pages.form.strategies();
   const auto place = std::ranges::find(chosen, text);
+  if (place == chosen.end()) return;  // its strategy was switched off in this frame
   const Ui::Scope inside = ui.scope(fmt::format("setting {}", place - chosen.begin()));
   const Columns columns = columns_of(ui);
-  const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY();
+  const float left = ImGui::GetCursorPosX(), top = ImGui::GetCursorPosY(), indent = ui.px(26);
   std::string value = text;
-  if (ui.field("value", value, {.width = columns.name - ui.px(8), .mono = true})) {
+  ImGui::SetCursorPosX(left + indent);
+  if (ui.field("value", value, {.width = columns.name - indent - ui.px(8), .mono = true})) {
     *place = value;
     pages.form.set_strategies(chosen);
     return;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -10,6 +11,7 @@
 
 #include "backend/config/config_fields.h"
 #include "backend/config/validate.h"
+#include "gui/launch/advice.h"
 #include "gui/launch/child.h"
 #include "gui/launch/command_text.h"
 #include "gui/launch/plan_answer.h"
@@ -112,6 +114,17 @@ TEST(RunForm, AFaultOfAnyKeyIsOneOfThatKey) {
                                         "run.comm", "run.device", "run.output", "run.scratch", "run.strategies"}));
 }
 
+TEST(RunForm, WhatIsLeftToAPresetIsSaid) {
+  RunForm form;
+  form.set("model.preset", "wan2.1-t2v-14b");
+  form.set("cluster.preset", "h100x8");
+  EXPECT_EQ(form.from_preset("model.grid"), "[21, 45, 80]");
+  EXPECT_EQ(form.from_preset("cluster.ranks"), "8");
+  EXPECT_EQ(form.from_preset("model.preset"), "");
+  form.set("model.grid", "[5, 8, 8]");
+  EXPECT_EQ(form.from_preset("model.grid"), "");
+}
+
 TEST(RunForm, NamesAreThoseOfTheProgram) {
   RunForm form;
   form.set_strategies({"rng"});
@@ -145,6 +158,28 @@ TEST(CommandText, TheCopiedCommandAsksForTheSameConfig) {
   const ChildResult result = run_child({"/bin/sh", "-c", line}, kNever);
   ASSERT_EQ(result.end.code, 0) << result.errors;
   EXPECT_EQ(Json::parse(result.output)->text_or("config_hash", ""), config_hash(form.config()));
+}
+
+// What is advised can be run: as the first strategy, on the division of the ranks that was chosen.
+TEST(AdvisedRun, IsThatOfTheAnswer) {
+  const std::vector<std::string> words = {kProgram, "advise",
+                                          "--set",  "model.preset=wan2.1-t2v-1.3b",
+                                          "--set",  "cluster.preset=h100x8",
+                                          "--set",  "mask.pattern=dense",
+                                          "--json"};
+  const auto advice = read_advice(run_child(words, kNever).output);
+  ASSERT_TRUE(advice && !advice->sentences.empty() && advice->strategies.size() > 2);
+  const auto best = std::ranges::find(advice->strategies, true, &AdvisedStrategy::is_best);
+  EXPECT_TRUE(best->end_to_end_ns && best->speedup && best->imbalance);
+  EXPECT_LE(advice->strategies.front().layer_ns, advice->strategies.back().layer_ns);
+  std::vector<std::string> run = advised_run(words, *advice, "");
+  run.resize(run.size() - 2);  // without an output: it is planned only
+  run[1] = "plan";
+  run.push_back("--json");
+  const ChildResult planned = run_child(run, kNever);
+  ASSERT_EQ(planned.end.code, 0) << shell_line(run) << planned.errors;
+  EXPECT_EQ(Json::parse(planned.output)->find("strategies")->begin()->text_or("label", ""), best->label);
+  EXPECT_FALSE(read_advice("fastest: ring"));
 }
 
 TEST(CommandText, ASweepNamesItsKeysAndItsTable) {
