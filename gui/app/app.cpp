@@ -198,8 +198,10 @@ bool App::frame(const Theme& theme, float width, float height, std::span<const K
 
 void App::main_pane(Ui& ui, float width, float height) {
   View& current = view();
-  const bool table = !full_view_ && current.has_table(session_), unfolded = settings().table;
-  // In a low window the view comes before its table, which keeps its headings and a row.
+  // In a low window the view comes before its table, which keeps its headings and a row, and folded has no line.
+  const bool unfolded = settings().table;
+  const bool has_room = unfolded || height >= ui.px(kLeastView + kFoldedTable + 6);
+  const bool table = !full_view_ && has_room && current.has_table(session_);
   float below = !table     ? 0
                 : unfolded ? std::clamp(std::min(ui.px(settings().table_height), height - ui.px(kLeastView)),
                                         ui.px(kLeastTable), std::max(ui.px(kLeastTable), height * 0.6F))
