@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/base/number_text.h"
+#include "backend/config/model_size.h"
 #include "backend/job/weight_gather.h"
 
 namespace spscope {
@@ -36,16 +37,18 @@ LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Ad
   const double open_ns = hidden_ns + gather_ns_of_all(sharded_job, sharded.runs.together.workload);
   const std::string times =
       fmt::format("{}, or {} if compute hides none of the gathering", duration_text(hidden_ns), duration_text(open_ns));
-  const std::string part = "so each GPU keeps a part of them (FSDP, run.weights = sharded): ";
-  if (whole.fastest.empty()) return {true, "Whole weights fit with no strategy, " + part + times + "."};
+  const double weights = static_cast<double>(model_size(sharded_job.model).total()) * sharded_job.model.experts *
+                         weight_bytes(sharded_job.config.run);
+  const std::string size = binary_bytes_text(weights);
+  const std::string part = "so each GPU keeps a part of them (FSDP, run.weights = sharded): " + times;
+  if (whole.fastest.empty()) return {true, fmt::format("Whole weights, {}, fit with no strategy, {}.", size, part)};
   const StrategyResult& without = whole.result(whole.fastest);
   if (!without.end_to_end_ns) return {};
   const auto whole_ns = static_cast<double>(*without.end_to_end_ns);
   if (open_ns < whole_ns)
-    return {true,
-            fmt::format("Whole weights leave no room for some strategies, {}{}. Without sharding the fastest that "
-                        "fits is {}, {}.",
-                        part, times, without.label, duration_text(whole_ns))};
+    return {true, fmt::format("Whole weights, {}, leave no room for some strategies, {}. Without sharding the fastest "
+                              "that fits is {}, {}.",
+                              size, part, without.label, duration_text(whole_ns))};
   if (hidden_ns < whole_ns)
     return {false, fmt::format("If each GPU keeps a part of the weights (FSDP, run.weights = sharded), {} takes {}.",
                                with.label, times)};

@@ -7,7 +7,7 @@ tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.head
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${tiny[@]}"
 expect_out 'By the model, use ' ' a layer, ' 'vs ulysses' 'over seeds' 'end to end' 'Not possible here: dsp (' \
-  '4 x h100' 'whole layers' ' a layer longer: ' 'Memory: ' ', which needs most of these, fits '
+  '4 x h100' 'whole layers' ' a layer longer: ' 'Memory: ' ', which needs most of these, fits, with '
 cp -- "$out" answer
 tr '\n' ' ' <answer | grep -q 'x to [0-9.]*x over 3 seeds)' || fail "the spread over seeds is missing"
 
@@ -113,7 +113,7 @@ expect_out 'End to end is of attention alone'
 # Where copies of the weights leave no room, sharded ones are looked at too, unless the config says which.
 large=(--model wan2.1-t2v-14b --cluster 4090x8 --tokens 20000 --density 0.3 --seeds 1)
 expect_exit 0 advise "${large[@]}"
-expect_out 'so each GPU keeps a part of them (FSDP, run.weights = sharded): ' '--set run.weights=sharded'
+expect_out 'Whole weights, 26.6 GiB, leave no room' 'so each GPU keeps a part of' '--set run.weights=sharded'
 expect_exit 0 advise "${large[@]}" --set run.weights=replicated
 expect_not_out 'run.weights=sharded'
 

@@ -85,7 +85,7 @@ TEST(WeightLayout, IsShardedWhereThatIsFasterThoughNothingHidesGathering) {
 
   const LayoutChoice only = choose_layout(job, Advice(), sharded);
   EXPECT_TRUE(only.sharded);
-  EXPECT_THAT(only.sentence, testing::HasSubstr("Whole weights fit with no strategy"));
+  EXPECT_THAT(only.sentence, testing::HasSubstr("Whole weights, 26.6 GiB, fit with no strategy"));
   EXPECT_FALSE(choose_layout(job, of_fastest("megatron_sp", 1), Advice()).sharded);
 }
 
