@@ -37,10 +37,12 @@ ClusterPreset load_preset(const RunConfig& config, std::vector<Problem>& problem
   if (const ClusterPreset* preset = find_cluster_preset(config.cluster.preset)) return *preset;
   const auto names = cluster_preset_names();
   const std::string near = nearest_name(config.cluster.preset, names);
+  const std::string of_count = cluster_of_count_hint(config.cluster.preset);
   problems.push_back(
       {ErrorCode::kConfigUnknownName, "cluster.preset", fmt::format("\"{}\" is not a cluster", config.cluster.preset),
-       near.empty() ? fmt::format("use one of {}, or cluster.profile = \"file.toml\"", fmt::join(names, ", "))
-                    : fmt::format("did you mean \"{}\"?", near)});
+       !of_count.empty() ? of_count
+       : near.empty()    ? fmt::format("use one of {}, or cluster.profile = \"file.toml\"", fmt::join(names, ", "))
+                         : fmt::format("did you mean \"{}\"?", near)});
   return {};
 }
 

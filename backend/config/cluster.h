@@ -146,6 +146,12 @@ ClusterPreset at_range_end(ClusterPreset preset, RangeEnd end);
 std::vector<std::string_view> cluster_preset_names();
 // A built-in preset: "a800x8", "p4de-xN", "p4de-x4". nullptr when the name is not known.
 const ClusterPreset* find_cluster_preset(std::string_view name);
+// The name that is meant: whatever the case, and with "nvidia", "geforce" or "rtx" before it. As it is where there is
+// no such preset: "RTX-4090x8" is 4090x8.
+std::string cluster_preset_meant(std::string_view typed);
+// Of "h100x4", a part of the node of h100x8, or "h100x16", several of it: "use cluster.preset = h100x8, cluster.ranks =
+// 4"; "" for any other name.
+std::string cluster_of_count_hint(std::string_view typed);
 
 // Parses the text of a cluster file; the error holds all problems. `file` names the text in their places.
 Result<ClusterPreset> parse_cluster(std::string_view text, std::string_view file);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
 #include "backend/base/check.h"
+#include "backend/base/letter_case.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/whole_file.h"
 #include "backend/config/cluster.h"
@@ -286,6 +288,35 @@ const ClusterPreset* find_cluster_preset(std::string_view name) {
     if (name.starts_with(stem) && is_count(name.substr(stem.size()))) return &preset;
   }
   return nullptr;
+}
+
+std::string cluster_preset_meant(std::string_view typed) {
+  if (find_cluster_preset(typed) != nullptr) return std::string(typed);
+  const std::string whole = lower_case(typed);
+  std::string_view name = whole;
+  for (const std::string_view maker : {"nvidia", "geforce", "rtx"}) {
+    if (!name.starts_with(maker)) continue;
+    name.remove_prefix(maker.size());
+    while (!name.empty() && (name[0] == '-' || name[0] == '_' || name[0] == ' ')) name.remove_prefix(1);
+  }
+  return std::string(find_cluster_preset(name) != nullptr ? name : typed);
+}
+
+std::string cluster_of_count_hint(std::string_view typed) {
+  const std::size_t x = typed.rfind('x');
+  if (x == typed.npos || x == 0 || !is_count(typed.substr(x + 1))) return "";
+  const std::string name = cluster_preset_meant(fmt::format("{}x8", typed.substr(0, x)));
+  const ClusterPreset* node = find_cluster_preset(name);
+  if (node == nullptr) return "";
+  int gpus = 0;
+  std::from_chars(typed.data() + x + 1, typed.data() + typed.size(), gpus);
+  if (gpus <= node->gpus_per_node) return fmt::format("use cluster.preset = {}, cluster.ranks = {}", name, gpus);
+  const std::string part = fmt::format("-{}-", name.substr(0, name.size() - 2));
+  for (const ClusterPreset& preset : built_in())
+    if (preset.scalable && preset.name.find(part) != preset.name.npos && gpus % preset.gpus_per_node == 0)
+      return fmt::format("use cluster.preset = {}{}", preset.name.substr(0, preset.name.size() - 1),
+                         gpus / preset.gpus_per_node);
+  return "";
 }
 
 Result<ClusterPreset> parse_cluster(std::string_view text, std::string_view file) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/base/letter_case.h"
 #include "backend/base/nearest_name.h"
 
 namespace spscope {
@@ -158,6 +159,13 @@ const Model* find_model_preset(std::string_view name) {
   const auto presets = model_presets();
   const auto found = std::find_if(presets.begin(), presets.end(), [&](const Model& m) { return m.name == name; });
   return found == presets.end() ? nullptr : &*found;
+}
+
+std::string model_preset_meant(std::string_view typed) {
+  constexpr std::string_view kSuffix = "-diffusers";
+  std::string name = lower_case(typed.substr(typed.rfind('/') + 1));
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  return find_model_preset(name) != nullptr ? name : std::string(typed);
 }
 
 int first_single_layer(const Model& preset, int layers) {

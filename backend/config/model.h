@@ -76,6 +76,9 @@ std::span<const Model> model_presets();
 std::vector<std::string_view> model_preset_names();
 // nullptr when the name is not known.
 const Model* find_model_preset(std::string_view name);
+// The preset that is meant: whatever the case, behind the name of a publisher, and before "-diffusers". As it is where
+// there is none: "Wan-AI/Wan2.1-T2V-14B-Diffusers" is wan2.1-t2v-14b.
+std::string model_preset_meant(std::string_view typed);
 
 // Model::first_single_layer of a preset at another depth: single-stream layers keep their share, rounded down.
 int first_single_layer(const Model& preset, int layers);

@@ -263,6 +263,8 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
       lacks_value(read, overrides[i], overrides[i + 1]), ++i;
     else
       apply_override(read, overrides[i]);
+  read.config.model.preset = model_preset_meant(read.config.model.preset);
+  read.config.cluster.preset = cluster_preset_meant(read.config.cluster.preset);
   if (read.config.run.strategies.empty()) read.config.run.strategies = RunSection().strategies;
   if (read.config.run.collect.empty()) read.config.run.collect = {std::string(kCollectNone)};
   suggest_parameters(read.problems, names.parameter_keys);

@@ -64,13 +64,26 @@ NameLists known_names(const JobFlags& flags) {
   return names;
 }
 
-// -s is an override of run.strategies; its problems show what was typed.
+// Puts `to` in the place of each `from`.
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) text.replace(at, from.size(), to);
+}
+
+// Flags are overrides of keys, as -s is of run.strategies; their problems show what was typed.
 Error as_typed(const Error& error, const JobFlags& flags) {
-  if (flags.strategies.empty()) return error;
   std::vector<Problem> problems = error.problems();
-  for (Problem& problem : problems)
-    if (problem.place.file.starts_with("--set run.strategies="))
-      problem.place.file = fmt::format("-s {}", fmt::join(flags.strategies, " -s "));
+  for (Problem& problem : problems) {
+    std::string& place = problem.place.file;
+    if (!flags.strategies.empty() && place.starts_with("--set run.strategies="))
+      place = fmt::format("-s {}", fmt::join(flags.strategies, " -s "));
+    for (const auto& [key, flag] : flags.flags) {
+      if (place.starts_with(fmt::format("--set {}=", key)))
+        place = fmt::format("{} {}", flag, place.substr(place.find('=') + 1));
+      if (problem.field == key) problem.field = flag;
+      replace_all(problem.hint, fmt::format(", {} = ", key), fmt::format(" {} ", flag));
+      replace_all(problem.hint, fmt::format("{} = ", key), fmt::format("{} ", flag));
+    }
+  }
   return problems.empty() ? error : Error(std::move(problems));
 }
 

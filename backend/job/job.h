@@ -1,10 +1,12 @@
 // A job: what one config means, with every name looked up and every gap filled. The front half of `run` and `plan`.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/base/memory_limit.h"
@@ -38,6 +40,8 @@ struct JobFlags {
   std::string config;                   // path; "" for the built-in small run
   std::vector<std::string> strategies;  // -s, in place of run.strategies
   std::vector<std::string> settings;    // --set key=value
+  // Keys that a flag of its own sets, with that flag: problems and hints name it. "model.preset" and "--model".
+  std::vector<std::pair<std::string, std::string>> flags = {};
 };
 
 struct Job {
@@ -49,6 +53,8 @@ struct Job {
   Cluster cluster;
   std::vector<ChosenStrategy> strategies;  // of kAllStrategies all but the baseline, with what is given as parameters
   std::shared_ptr<MaskCache> mask_cache = {};  // of jobs that share masks; null: none
+  // Of the settings that `all` picks from, those that may be picked; empty: all of them.
+  std::function<bool(std::string_view strategy, const Parameters& setting)> may_pick = {};
 
   bool executes() const { return config.run.mode == RunMode::kExecute; }
   // Forward passes of guidance in a plan that runs, each on cluster.plan_ranks() ranks; other modes time one of them.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "backend/config/engines.h"
+#include "backend/config/model.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {
@@ -92,6 +94,55 @@ TEST(ClusterPresets, ScalableOnesTakeTheirNodesFromTheName) {
   EXPECT_EQ(find_cluster_preset("p4de-x0"), nullptr);
   EXPECT_EQ(find_cluster_preset("p4de-x99999999999"), nullptr);
   EXPECT_EQ(find_cluster_preset("a800x88"), nullptr);
+}
+
+TEST(ClusterPresets, AreMeantByWhatPeopleCallThem) {
+  EXPECT_EQ(cluster_preset_meant("H100x8"), "h100x8");
+  EXPECT_EQ(cluster_preset_meant("RTX-4090x8"), "4090x8");
+  EXPECT_EQ(cluster_preset_meant("NVIDIA GeForce RTX 4090x8"), "4090x8");
+  EXPECT_EQ(cluster_preset_meant("NDR-H100-x4"), "ndr-h100-x4");
+  EXPECT_EQ(cluster_preset_meant("H101x8"), "H101x8");
+  EXPECT_EQ(cluster_of_count_hint("h100x4"), "use cluster.preset = h100x8, cluster.ranks = 4");
+  EXPECT_EQ(cluster_of_count_hint("rtx4090x2"), "use cluster.preset = 4090x8, cluster.ranks = 2");
+  EXPECT_EQ(cluster_of_count_hint("h100x32"), "use cluster.preset = ndr-h100-x4");
+  for (const char* other : {"h100", "x4", "h100x", "4090x16", "h101x4", "h100x0x"})
+    EXPECT_EQ(cluster_of_count_hint(other), "") << other;
+  EXPECT_EQ(model_preset_meant("Wan-AI/Wan2.1-T2V-14B-Diffusers"), "wan2.1-t2v-14b");
+  EXPECT_EQ(model_preset_meant("tencent/HunyuanVideo"), "hunyuanvideo");
+  EXPECT_EQ(model_preset_meant("Wan2.2"), "Wan2.2");
+}
+
+// docs/engines.md is where these are from.
+TEST(Engines, HaveWhatTheirSourcesSay) {
+  const EngineSetup usp{.strategy = "usp", .heads = 40, .ulysses = 4, .ring = 2, .guidance = 2};
+  const EngineSetup uneven{.strategy = "ulysses", .heads = 30, .ulysses = 4};
+  const EngineSetup gather{.strategy = "allgather_kv", .heads = 40, .gather = 8, .sharded = true};
+  EngineSetup sparse{.strategy = "ulysses", .heads = 40, .ulysses = 8, .sparse = true}, ring = sparse;
+  ring.ulysses = 4, ring.ring = 2, ring.strategy = "usp";
+  using Ids = std::vector<std::string_view>;
+  EXPECT_EQ(engines_with(usp, "hunyuanvideo"), (Ids{"sglang", "xdit", "vllm-omni"}));
+  EXPECT_EQ(engines_with({.strategy = "ring", .ring = 8}, "wan2.1-t2v-14b"),
+            (Ids{"sglang", "xdit", "diffusers", "vllm-omni", "wan"}));
+  EXPECT_EQ(engines_with(uneven, "cogvideox-2b"), (Ids{"diffusers", "vllm-omni"}));
+  EXPECT_EQ(engines_with(gather, "flux.1-dev"), (Ids{"vllm-omni"}));
+  EXPECT_EQ(engines_with(sparse, "wan2.1-t2v-14b"), (Ids{"sglang", "vllm-omni"}));
+  EXPECT_EQ(engines_with(ring, "wan2.1-t2v-14b"), Ids{});
+  EXPECT_EQ(engines_with({.strategy = "snake", .heads = 40, .ulysses = 8}, "flux.1-dev"), Ids{});
+  EXPECT_EQ(engines_with({.strategy = "usp", .own_order = true, .ulysses = 2, .ring = 2}, "flux.1-dev"), Ids{});
+  EXPECT_EQ(engine_command(find_engine("sglang"), usp),
+            "sglang serve --model-path MODEL --num-gpus 16 --enable-cfg-parallel --ulysses-degree 4 --ring-degree 2");
+  EXPECT_EQ(engine_command(find_engine("vllm-omni"), uneven),
+            "vllm serve MODEL --omni --num-gpus 4 --usp 4 --ulysses-mode advanced_uaa");
+  EXPECT_EQ(engine_command(find_engine("diffusers"), uneven),
+            "torchrun --nproc-per-node 4 SCRIPT.py, in it "
+            "enable_parallelism(config=ContextParallelConfig(ulysses_degree=4, ulysses_anything=True))");
+  EXPECT_EQ(engine_command(find_engine("wan"), {.strategy = "ring", .ring = 8, .sharded = true}),
+            "torchrun --nproc_per_node=8 generate.py --ring_size 8 --dit_fsdp --t5_fsdp");
+  for (const Engine& engine : engines())
+    for (int f = 0; f < kEngineFeatures; ++f)
+      EXPECT_TRUE(!engine.has(EngineFeature(f)) || engine.source(EngineFeature(f)).starts_with("https://"))
+          << engine.id;
+  EXPECT_THROW(find_engine("vllm"), Error);
 }
 
 TEST(ResolveCluster, CountsFollowFromThoseThatAreGiven) {

@@ -1,0 +1,109 @@
+#include "backend/config/engines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/base/error.h"
+#include "backend/base/nearest_name.h"
+
+namespace spscope {
+namespace {
+
+constexpr std::string_view kFeatureNames[kEngineFeatures] = {"ulysses",
+                                                             "ring",
+                                                             "gathering keys and values",
+                                                             "tensor parallelism",
+                                                             "guidance passes at once",
+                                                             "uneven heads",
+                                                             "sharded weights",
+                                                             "sparse attention"};
+
+std::vector<Engine> make_engines() {
+  std::vector<Engine> list;
+#define ENGINE(id, title, models, launch, separator, repository) \
+  list.push_back({id, title, models, launch, separator, repository});
+#define FEATURE(feature, text, page) \
+  list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
+#include "backend/config/engines.def"
+#undef FEATURE
+#undef ENGINE
+  return list;
+}
+
+// The features that a setup takes, each with its number.
+std::vector<std::pair<EngineFeature, int>> needs(const EngineSetup& s) {
+  std::vector<std::pair<EngineFeature, int>> list;
+  const auto add = [&](bool needed, EngineFeature feature, int number) {
+    if (needed) list.emplace_back(feature, number);
+  };
+  add(s.guidance > 1, EngineFeature::kGuidance, s.guidance);
+  add(s.ulysses > 1, EngineFeature::kUlysses, s.ulysses);
+  add(s.ring > 1, EngineFeature::kRing, s.ring);
+  add(s.gather > 1, EngineFeature::kGather, s.gather);
+  add(s.tensor > 1, EngineFeature::kTensor, s.tensor);
+  add(s.uneven(), EngineFeature::kUnevenHeads, s.ulysses);
+  add(s.sharded, EngineFeature::kSharded, s.gpus());
+  add(s.sparse, EngineFeature::kSparse, 1);
+  return list;
+}
+
+}  // namespace
+
+std::string_view feature_name(EngineFeature feature) { return kFeatureNames[static_cast<std::size_t>(feature)]; }
+
+std::string Engine::source(EngineFeature f) const {
+  const std::string_view page = feature(f).page;
+  return page.starts_with("https://") ? std::string(page) : fmt::format("{}{}", repository, page);
+}
+
+std::span<const Engine> engines() {
+  static const std::vector<Engine> list = make_engines();
+  return list;
+}
+
+const Engine& find_engine(std::string_view id) {
+  const auto found = std::ranges::find(engines(), id, &Engine::id);
+  if (found != engines().end()) return *found;
+  std::vector<std::string_view> names;
+  for (const Engine& engine : engines()) names.push_back(engine.id);
+  const std::string near = nearest_name(id, names);
+  throw Error(
+      ErrorCode::kUsage, fmt::format("--engine {}: there is no such engine", id),
+      near.empty() ? fmt::format("use one of {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", near));
+}
+
+std::string missing_in(const Engine& engine, const EngineSetup& s) {
+  constexpr std::string_view kKnown[] = {"single", "ulysses", "ring", "usp", "allgather_kv", "megatron_tp"};
+  if (std::ranges::find(kKnown, s.strategy) == std::end(kKnown)) return s.strategy;
+  if (s.own_order) return "another order of blocks or ranks";
+  for (const auto& [feature, number] : needs(s))
+    if (!engine.has(feature)) return std::string(feature_name(feature));
+  // Both engines that take uneven heads do so without rings and without cut weights; passes at once are two of them.
+  if (s.uneven() && (s.ring > 1 || s.tensor > 1)) return std::string(feature_name(EngineFeature::kUnevenHeads));
+  // vLLM-Omni rejects rings and gathers of block-sparse attention (pull 6909), and no source shows them elsewhere.
+  if (s.sparse && (s.ring > 1 || s.gather > 1 || s.tensor > 1))
+    return std::string(feature_name(EngineFeature::kSparse));
+  if (s.guidance > 2) return std::string(feature_name(EngineFeature::kGuidance));
+  // vLLM-Omni's page of HSDP: not with tensor parallelism.
+  return s.sharded && s.tensor > 1 ? std::string(feature_name(EngineFeature::kSharded)) : "";
+}
+
+std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string_view model) {
+  std::vector<std::string_view> list;
+  for (const Engine& engine : engines())
+    if (engine.runs_model(model) && missing_in(engine, setup).empty()) list.push_back(engine.id);
+  return list;
+}
+
+std::string engine_command(const Engine& engine, const EngineSetup& setup) {
+  std::string flags;
+  for (const auto& [feature, number] : needs(setup))
+    flags += fmt::format("{}{}", flags.empty() ? "" : engine.separator,
+                         fmt::format(fmt::runtime(engine.feature(feature).text), number));
+  std::string text = fmt::format(fmt::runtime(engine.launch), fmt::arg("gpus", setup.gpus()), fmt::arg("flags", flags));
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace spscope

@@ -1,0 +1,39 @@
+"""The table of docs/engines.md is backend/config/engines.def. Usage: engines.py SOURCE_DIR [--write]   compares or writes it"""
+import re
+import sys
+from pathlib import Path
+
+NAMES = {"Ulysses": "Ulysses", "Ring": "ring", "Gather": "gathering keys and values", "Tensor": "tensor parallel",
+         "Guidance": "guidance passes at once", "UnevenHeads": "uneven heads", "Sharded": "sharded weights",
+         "Sparse": "sparse attention"}
+ROW = re.compile(r'^(ENGINE|FEATURE)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
+BEGIN, END = "<!-- engines.def -->\n", "<!-- end -->\n"
+
+
+def table_of(source):
+    lines = ["| engine | what | typed there | read at |", "| --- | --- | --- | --- |"]
+    for kind, fields in ROW.findall((source / "backend/config/engines.def").read_text("utf-8")):
+        texts = ["".join(re.findall(r'"([^"]*)"', field)) for field in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', fields)]
+        if kind == "ENGINE":
+            engine, title, _, launch, _, repository = texts
+            lines.append(f"| **{title}**, `--engine {engine}` | how it starts | `{launch}` | |")
+            continue
+        feature, page = fields.split(",")[0].strip(), texts[2]
+        address = page if page.startswith("https://") else repository + page
+        lines.append(f"| | {NAMES[feature]} | `{texts[1]}` | [{page.rstrip('/').split('/')[-1]}]({address}) |")
+    return "\n".join(lines) + "\n"
+
+
+def main(source, write):
+    page = source / "docs/engines.md"
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    old, _, after = rest.partition(END)
+    wanted = table_of(source)
+    if write:
+        page.write_text(before + BEGIN + wanted + END + after, "utf-8")
+    elif old != wanted:
+        raise SystemExit("docs/engines.md is not as engines.def: python3 tests/docs/engines.py . --write")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), "--write" in sys.argv[2:])

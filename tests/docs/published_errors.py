@@ -1,0 +1,84 @@
+"""How often a predicted lead was right, and how far predicted times were off, from published times alone.
+
+Usage: published_errors.py SOURCE_DIR [--write]   compares backend/analysis/published_errors.def with them, or writes it
+
+A prediction is that of a fit that has not seen the row's source: the column `unseen` of the rows that fit_bench writes.
+Two rows are a pair when they differ in their strategy only; pairs that took equally long decide nothing.
+"""
+import csv
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+TABLE = "backend/analysis/published_errors.def"
+PAGES = ("bench/measured/accuracy.md", "docs/accuracy.md")  # the first that has rows
+SERIES = ("source", "gpu", "interconnect", "model", "resolution", "frames", "software", "implementation", "gpus")
+BANDS = (0, 0.02, 0.05, 0.10, 0.20, 10)  # of leads
+GROUPS = ((1, 1), (2, 2), (3, 4), (5, 1024))  # of numbers of GPUs
+HEAD = """// Of published times, as fits predict them that have not seen their source: tests/docs/published_errors.py writes this.
+//   LEAD(kind, gpus, most_gpus, from, below, right, pairs)   of pairs of strategies with a predicted lead in this band
+//   RUNS(kind, gpus, most_gpus, median, runs)                the median of |predicted / measured - 1|
+"""
+
+
+def predicted(source):
+    """Measured and predicted seconds by row id."""
+    for page in PAGES:
+        if not (source / page).is_file():
+            continue
+        rows = {}
+        for line in (source / page).read_text("utf-8").splitlines():
+            cells = [cell.strip() for cell in line.split("|")]
+            if len(cells) == 13 and re.fullmatch(r"E\d+", cells[1]):
+                rows[cells[1]] = (float(cells[7]), float(cells[10]))
+        if rows:
+            return rows
+    raise SystemExit("no page has the rows of fit_bench")
+
+
+def kind_of(row):
+    return "Nvlink" if row["interconnect"] in ("", "-") or row["interconnect"].startswith("NVLink") else "Pcie"
+
+
+def group_of(row):
+    return next((least, most) for least, most in GROUPS if least <= int(row["gpus"]) <= most)
+
+
+def table_of(source):
+    with open(source / "bench/measured/end_to_end.csv", newline="", encoding="utf-8") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    times = predicted(source)
+    errors, leads = defaultdict(list), defaultdict(lambda: [0, 0])
+    ids = list(times)
+    for at, one in enumerate(ids):
+        measured, unseen = times[one]
+        errors[kind_of(rows[one]), group_of(rows[one])].append(abs(unseen / measured - 1))
+        for other in ids[at + 1:]:
+            if any(rows[one][key] != rows[other][key] for key in SERIES) or measured == times[other][0]:
+                continue
+            ratio = unseen / times[other][1]
+            band = max(b for b in BANDS if b <= max(ratio, 1 / ratio) - 1)
+            counts = leads[kind_of(rows[one]), group_of(rows[one]), band]
+            counts[0] += (ratio > 1) == (measured > times[other][0])
+            counts[1] += 1
+    lines = []
+    for (kind, (least, most), band), (right, pairs) in sorted(leads.items()):
+        below = BANDS[BANDS.index(band) + 1]
+        lines.append(f"LEAD({kind}, {least}, {most}, {band:.2f}, {below:.2f}, {right}, {pairs})")
+    for (kind, (least, most)), list_of in sorted(errors.items()):
+        median = sorted(list_of)[len(list_of) // 2]  # the larger of two in the middle
+        lines.append(f"RUNS({kind}, {least}, {most}, {median:.3f}, {len(list_of)})")
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def main(source, write):
+    wanted, path = table_of(source), source / TABLE
+    if write:
+        path.write_text(wanted, "utf-8")
+    elif path.read_text("utf-8") != wanted:
+        raise SystemExit(f"{TABLE} is not what the published times say: python3 tests/docs/published_errors.py . --write")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), "--write" in sys.argv[2:])
