@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/analysis/equal_plans.h"
 #include "backend/analysis/trust.h"
 
 namespace spscope {
@@ -24,6 +25,15 @@ template <typename As>
 int count_level(const std::vector<const StrategyResult*>& ranked, As&& as_fast) {
   return static_cast<int>(
       std::ranges::count_if(ranked, [&](const StrategyResult* s) { return as_fast(*ranked[0], *s); }));
+}
+
+// The first of those whose plan equals that of the fastest as strategies.def has them: ulysses, of which there are
+// measurements, in place of snake, which deals equal heads out alike.
+const StrategyResult& usual_of(const std::vector<const StrategyResult*>& ranked) {
+  const StrategyResult* usual = ranked.front();
+  for (const StrategyResult* s : ranked)
+    if (equal_plans(*ranked.front(), *s) && s < usual) usual = s;
+  return *usual;
 }
 
 using RangeEnd = std::optional<std::int64_t> StrategyResult::*;
@@ -74,7 +84,10 @@ Judgement judge(const ModeGroup& group) {
   if (group.mode != RunMode::kExecute) {
     const MachineKind kind = machine_kind(comparison.workload, comparison.cluster);
     judgement.error = ratio_error(kind);
-    judgement.unmeasured = why_unmeasured(comparison.workload, kind, *ranked[0], *ranked[1]);
+    const auto other = std::ranges::find_if(
+        ranked, [&](const StrategyResult* s) { return s != ranked[0] && !equal_plans(*ranked[0], *s); });
+    if (other != ranked.end())
+      judgement.unmeasured = why_unmeasured(comparison.workload, kind, usual_of(ranked), **other);
   }
   const auto as_modelled = [&](const StrategyResult& first, const StrategyResult& s) {
     return within_model(first, s, judgement.error->median);

@@ -33,7 +33,7 @@ struct Judgement {
   std::optional<RatioError> error;  // of modelled times
   // Of times with a range (makespan_low_ns, makespan_high_ns): the fastest at its fast end and at its slow end.
   const StrategyResult *at_low = nullptr, *at_high = nullptr;
-  // Why no measurement supports the difference between the first and the second; "" when one does.
+  // Why no measurement supports the difference between the first and the next that is another plan; "" when one does.
   std::string unmeasured;
 
   // The strategy that is fastest on the cluster; nullptr when the times do not show it.

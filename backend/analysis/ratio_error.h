@@ -28,8 +28,8 @@ MachineKind machine_kind(const Workload& workload, const std::optional<ClusterFi
 inline constexpr double kPcieGbps = 64;  // of PCIe 5.0 x16, one way
 const RatioError& ratio_error(MachineKind kind);
 
-// Why no measurement supports the difference between two strategies of a modelled mode: "no measurement of sparse
-// attention on several GPUs has been published"; "" when one does.
+// Why no measurement supports the difference between two strategies of a modelled mode: "no one has published times of
+// dsp beside other strategies"; "" when one does. docs/advice.md has what is published on sparse masks.
 std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
                            const StrategyResult& b);
 

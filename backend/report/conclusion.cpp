@@ -63,11 +63,8 @@ std::vector<std::string> support_sentences(const Judgement& judgement) {
   if (std::string unmeasured = unmeasured_sentence(judgement); !unmeasured.empty())
     sentences.push_back(std::move(unmeasured));
   if (const auto& error = judgement.error) {
-    const std::string pairs = error->pairs > 0 ? fmt::format(" ({} pairs, {} source{})", error->pairs, error->sources,
-                                                             error->sources == 1 ? "" : "s")
-                                               : "";
-    sentences.push_back(fmt::format("Differences below {} are not ranked ({}): {}{}.", percent_text(error->median),
-                                    error->name, error->from, pairs));
+    sentences.push_back(fmt::format("Differences below {} are too close to call. That is {}.",
+                                    percent_text(error->median), error->from));
   }
   return sentences;
 }
@@ -109,7 +106,7 @@ std::string support_mark(const Judgement& judgement) { return judgement.unmeasur
 
 std::string unmeasured_sentence(const Judgement& judgement) {
   if (judgement.unmeasured.empty() || judgement.lead == Lead::kTied) return "";
-  return "Unmeasured: " + judgement.unmeasured + ", so the difference is the model's alone.";
+  return "This ranking is a prediction: " + judgement.unmeasured + ".";
 }
 
 std::vector<Sentence> conclusions(const ModeGroup& group) {

@@ -20,7 +20,7 @@ std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of);
 std::string kind_of_times(const ModeGroup& group, const Judgement& judgement);
 // " (unmeasured)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);
-// "Unmeasured: no published times are of ..."; "" where one does, and of a tie.
+// "This ranking is a prediction: ..."; "" where a measurement supports it, and of a tie.
 std::string unmeasured_sentence(const Judgement& judgement);
 
 // How far these can be trusted: what supports the difference, and up to which one strategies are not ranked.

@@ -160,11 +160,9 @@ std::vector<std::string> timing_warnings(const ModeGroup& group) {
       group.strategies, [](const StrategyResult* s) { return s->verify == "passed" || s->verify == "failed"; });
   if (std::ranges::any_of(group.strategies, [](const StrategyResult* s) { return oversubscribed(*s); }))
     warnings.push_back(fmt::format(
-        "This machine has fewer {} than the ranks use, so times are not comparable and no speed-up is shown. {}For "
-        "comparable times use run.mode = \"project\", which times compute here and models the network, or "
-        "\"simulate\", "
-        "which models both.",
-        device_word(group) == "GPU" ? "GPUs" : "cores", is_checked ? "Outputs and bytes are still verified. " : ""));
+        "This machine has fewer {} than ranks, so times are not comparable and no speed-up is shown. {}For comparable "
+        "times use run.mode = \"project\", which models the network, or \"simulate\", which models compute too.",
+        device_word(group) == "GPU" ? "GPUs" : "cores", is_checked ? "Outputs and bytes are still checked. " : ""));
   const Judgement judgement = judge(group);
   if (judgement.empty_masks)
     warnings.emplace_back(
@@ -183,7 +181,8 @@ bool executes(const Comparison& comparison) {
 
 std::string workload_line(const Workload& w, bool executed) {
   constexpr double kDense = 0.9995;  // reads as 1.00
-  std::string mask = w.pattern;
+  const bool all_pairs = w.density && *w.density >= kDense && !w.pattern.starts_with("file ");
+  std::string mask = all_pairs ? "dense" : w.pattern;
   if (w.density && *w.density < kDense) mask += fmt::format("{}density {:.2f}", mask.empty() ? "" : ", ", *w.density);
   if (mask.empty()) mask = "dense";
   std::string line = fmt::format("{}, {} tokens, {}, {}, {}", w.model, count_text(static_cast<double>(w.tokens)), mask,

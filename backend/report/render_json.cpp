@@ -340,7 +340,10 @@ Json result_json(const Comparison& c) {
     const Judgement& judgement = judgements.emplace(group.mode, judge(group)).first->second;
     object["verdicts"].push_back(verdict_json(group, judgement));
   }
-  for (const StrategyResult& s : c.strategies) object["strategies"].push_back(strategy_json(s, judgements.at(s.mode)));
+  for (const StrategyResult& s : c.strategies) {
+    object["strategies"].push_back(strategy_json(s, judgements.at(s.mode)));
+    object["strategies"].back()["uneven_heads"] = s.legal() ? Json(has_uneven_heads(c.workload, s)) : Json(nullptr);
+  }
   return object;
 }
 

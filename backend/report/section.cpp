@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "backend/base/check.h"
 #include "backend/report/format.h"
@@ -36,6 +37,42 @@ Section make_section(std::string_view name, const SectionInput& input) {
 std::string_view mode_word(RunMode mode) {
   static constexpr std::string_view words[] = {"executed", "projected", "simulated", "observed"};
   return words[static_cast<std::size_t>(mode)];
+}
+
+namespace {
+
+// Over how many ranks a strategy shares out heads that they do not divide.
+std::set<int> uneven_degrees(const Workload& workload, const StrategyResult& s) {
+  std::set<int> uneven;
+  const auto add = [&](int degree) {
+    if (degree > 1 && workload.heads % degree != 0) uneven.insert(degree);
+  };
+  for (const RankMesh& mesh : s.meshes) add(mesh.ulysses);
+  if (s.legal() && s.name.starts_with("megatron")) add(workload.ranks);
+  return uneven;
+}
+
+}  // namespace
+
+bool has_uneven_heads(const Workload& workload, const StrategyResult& s) {
+  return !uneven_degrees(workload, s).empty();
+}
+
+std::vector<std::string> uneven_heads_notes(const Workload& workload,
+                                            std::span<const StrategyResult* const> strategies) {
+  std::map<int, std::vector<std::string>> labels;  // by degree
+  for (const StrategyResult* s : strategies)
+    for (const int degree : uneven_degrees(workload, *s)) labels[degree].push_back(s->label);
+  std::vector<std::string> notes;
+  const auto ranks = [](int count) { return fmt::format("{} rank{}", count, count == 1 ? "" : "s"); };
+  for (const auto& [degree, names] : labels) {
+    const int more = workload.heads % degree, least = workload.heads / degree;
+    notes.push_back(
+        fmt::format("{} give{} {} {} of the {} heads and {} {}, which engines that need equal shares refuse.",
+                    fmt::join(names, ", "), names.size() == 1 ? "s" : "", ranks(more), least + 1, workload.heads,
+                    ranks(degree - more), least));
+  }
+  return notes;
 }
 
 std::string range_text(const StrategyResult& s, double passes) {
@@ -127,7 +164,7 @@ void note_attention_alone(Table& table, const Workload& workload) {
   constexpr std::string_view kHeading = "end to end";
   if (workload.scope != "attention" || column_at(table, kHeading) == table.columns.size()) return;
   table.notes.push_back(
-      {"End to end is of attention alone; run.scope = \"layer\" has the rest of the layers.", {std::string(kHeading)}});
+      {"End to end counts attention only; run.scope = \"layer\" adds the rest.", {std::string(kHeading)}});
 }
 
 void drop_column(Table& table, std::string_view heading) {

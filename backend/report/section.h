@@ -35,6 +35,13 @@ Section make_section(std::string_view name, const SectionInput& input);
 // needs 34.1 of 80 GiB, ..."; "" where memory is not limited or not known.
 std::string memory_line(std::span<const StrategyResult* const> strategies);
 
+// Of strategies that give some ranks more heads than others, one line for each degree: "ulysses u4 gives 2 ranks 8 of
+// the 30 heads and 2 ranks 7, which engines that need equal shares refuse."
+std::vector<std::string> uneven_heads_notes(const Workload& workload,
+                                            std::span<const StrategyResult* const> strategies);
+// Whether a strategy is one of them.
+bool has_uneven_heads(const Workload& workload, const StrategyResult& strategy);
+
 // "422-562 ms": the makespan at both ends of what hosts of the network differ in, over `passes`; "" where no range
 // concerns it.
 std::string range_text(const StrategyResult& strategy, double passes = 1);

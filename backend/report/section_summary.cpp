@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "backend/analysis/judgement.h"
 #include "backend/report/conclusion.h"
@@ -168,14 +166,10 @@ void add_picks(const Workload& workload, const ModeGroup& group, Section& sectio
   // One file is of one division of the ranks.
   const bool one_pass = workload.forward_passes > 1 && workload.guidance == 1 && workload.data_parallel == 1;
   if (settings > strategies)
-    section.blocks.push_back(Paragraph{
-        fmt::format("Each strategy is shown at the best of its settings, picked by the schedule of a few layers: {} "
-                    "settings of {} strategies.{}",
-                    settings, strategies,
-                    one_pass ? " All ranks work on one pass at a time; spscope advise also compares guidance passes at "
-                               "once, and replicas."
-                             : ""),
-        Tone::kNote});
+    section.blocks.push_back(
+        Paragraph{fmt::format("Each strategy is shown with its best setting ({} tried).{}", settings,
+                              one_pass ? " To compare guidance parallelism and replicas too, use spscope advise." : ""),
+                  Tone::kNote});
   if (const std::string refused = refused_text(picked); !refused.empty())
     section.blocks.push_back(Paragraph{fmt::format("Not possible here: {}.", refused), Tone::kNote});
 }
@@ -190,27 +184,6 @@ void add_warnings(const ModeGroup& group, Section& section) {
                                          Tone::kWarning));
   for (std::string& warning : timing_warnings(group))
     section.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
-}
-
-// Strategies that give some ranks more heads than others, one line for each degree.
-void add_uneven_heads(const ModeGroup& group, Section& section) {
-  const int heads = group.of->workload.heads;
-  std::map<int, std::string> labels;  // by degree
-  for (const StrategyResult* s : group.strategies) {
-    std::set<int> uneven;
-    for (const RankMesh& mesh : s->meshes)
-      if (mesh.ulysses > 1 && heads % mesh.ulysses != 0) uneven.insert(mesh.ulysses);
-    for (const int degree : uneven) labels[degree] += (labels[degree].empty() ? "" : ", ") + s->label;
-  }
-  for (const auto& [degree, names] : labels) {
-    const int more = heads % degree, fewer = degree - more, least = heads / degree;
-    section.blocks.push_back(
-        Paragraph{fmt::format("{}: {} heads on {} ranks: {} rank{} hold{} {} and {} hold{} {}; implementations that "
-                              "need equal shares refuse this.",
-                              names, heads, degree, more, more == 1 ? "" : "s", more == 1 ? "s" : "", least + 1, fewer,
-                              fewer == 1 ? "s" : "", least),
-                  Tone::kNote});
-  }
 }
 
 // What the parts of a makespan are.
@@ -278,7 +251,8 @@ void fill_summary(const SectionInput& input, Section& section) {
       if (std::string memory = memory_line(group.strategies); !memory.empty())
         section.blocks.push_back(Paragraph{std::move(memory), Tone::kNote});
     }
-    add_uneven_heads(group, section);
+    for (std::string& note : uneven_heads_notes(group.of->workload, group.strategies))
+      section.blocks.push_back(Paragraph{std::move(note), Tone::kNote});
     for (const StrategyResult* s : group.strategies)
       if (!s->legal() && !s->pick) section.blocks.push_back(paragraph(refusal(*s), Tone::kNote));
     add_picks(comparison.workload, group, section);

@@ -12,8 +12,7 @@ std::vector<Parameter> parameters_dsp() { return {}; }
 std::vector<Problem> legal_dsp(const Request& request, const Parameters&) {
   std::vector<Problem> problems;
   if (!request.spatiotemporal())
-    problems.push_back({ErrorCode::kStrategyIllegal, "strategy.dsp",
-                        "attention is over all frames and positions at once: there is no axis to switch the cut to",
+    problems.push_back({ErrorCode::kStrategyIllegal, "strategy.dsp", "needs separate spatial and temporal attention",
                         "use a spatiotemporal model (st-mini, dsp-720m, open-sora-1.2), or ulysses, ring or usp"});
   else
     check_layer_scope(request, "dsp", "it moves the hidden state between two blocks", problems);

@@ -112,8 +112,7 @@ void check_layer_scope(const Request& request, std::string_view strategy, std::s
                        std::vector<Problem>& problems) {
   if (request.block != LayerBlock::kAttention) return;
   problems.push_back({ErrorCode::kStrategyIllegal, fmt::format("strategy.{}", strategy),
-                      fmt::format("it spreads whole layers, and the scope is their attention alone: {}", reason),
-                      "set run.scope = \"layer\""});
+                      fmt::format("needs run.scope = \"layer\", since {}", reason), "set run.scope = \"layer\""});
 }
 
 }  // namespace spscope

@@ -137,9 +137,9 @@ void write_ratio_errors(const std::string& path, const Evaluation& e, const Summ
       if (!line.starts_with(fmt::format("RATIO_ERROR({},", name))) continue;
       const auto& [median, pairs] = unseen.ratios.at(kind);
       line = fmt::format(
-          "RATIO_ERROR({}, \"{}\", {:.3f}, {}, {}, \"published times of sources that the fit has not seen, "
-          "docs/accuracy.md\")",
-          name, key, median, pairs, sources_of_ratios(e, kind));
+          "RATIO_ERROR({}, \"{}\", {:.3f}, {}, {}, \"the model's median error between strategies over {} "
+          "(docs/accuracy.md)\")",
+          name, key, median, pairs, sources_of_ratios(e, kind), kind);
     }
     if (line.starts_with("RATIO_ERROR(Nodes,"))
       line = fmt::format("RATIO_ERROR(Nodes, \"nodes\", {:.3f}, 0, 0,", unseen.ratios.at("PCIe").first);

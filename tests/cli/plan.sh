@@ -74,7 +74,7 @@ expect_out 'usp:ulysses=8,ring=1 or usp:ulysses=4,ring=2 or usp:ulysses=2,ring=4
 part uneven-heads
 # Ulysses is legal for every degree up to the number of heads, also where it does not divide them.
 expect_exit 0 plan "${small[@]}" --set model.heads=12 --set cluster.ranks=8 -s ulysses
-expect_out 'ulysses u8: 12 heads on 8 ranks: 4 ranks hold 2 and 4 hold 1'
+expect_out 'ulysses u8 gives 4 ranks 2 of the 12 heads and 4 ranks 1'
 for ranks in 1 5 12; do
   expect_exit 0 plan "${small[@]}" --set model.heads=12 --set cluster.ranks=$ranks -s ulysses --json
   expect_json 's["ulysses"]["legal"]' "len(s['ulysses']['bytes_sent']) == $ranks"

@@ -32,7 +32,7 @@ layer=(run "${small[@]}" --set run.scope=layer --set model.heads=4 --set model.t
   -s megatron_sp -s megatron_tp -s dsp --json)
 for model in wan-mini cogvideox-5b hunyuanvideo; do
   expect_exit 0 "${layer[@]}" --set model.preset=$model --set model.layers=3 --set run.layers=3
-  expect_json 'd["workload"]["scope"] == "layer"' "$passed" 'not s["dsp"]["legal"] and "no axis to switch the cut to" in s["dsp"]["reason"]'
+  expect_json 'd["workload"]["scope"] == "layer"' "$passed" 'not s["dsp"]["legal"] and "separate spatial and temporal" in s["dsp"]["reason"]'
 done
 # One layer of two streams, two of one: joined sums are scattered apart, and a double block has one gather more.
 expect_json 's["megatron_sp"]["bytes_by_tensor"]["hidden"] == (4 + 3 + 3) * 3 * (126 + 13) * 32 * 2'

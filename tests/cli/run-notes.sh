@@ -29,7 +29,7 @@ part all
 # everything that was asked for by name could run.
 h100=(--set run.mode=simulate --set cluster.preset=h100x8 --set model.heads=8 --set model.head_dim=24)
 expect_exit 0 run "${h100[@]}"
-expect_out 'Each strategy is shown at the best of its settings' 'Not possible here: dsp (' 'By the model, '
+expect_out 'Each strategy is shown with its best setting' 'Not possible here: dsp (' 'By the model, '
 expect_not_out 'cannot run'
 expect_exit 0 run "${h100[@]}" --json
 expect_json '"usp" in s and s["usp"]["legal"] and s["usp"]["pick"]["settings"] == 4' \

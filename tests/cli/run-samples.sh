@@ -61,7 +61,7 @@ expect_not_err '--launcher'
 # A time end to end says when it is of attention alone.
 mini=(run --set run.mode=simulate --set cluster.preset=h100x8 --set cluster.ranks=4 -s ring)
 expect_exit 0 "${mini[@]}"
-expect_out 'end to end' 'End to end is of attention alone; run.scope = "layer" has the rest of the layers.'
+expect_out 'end to end' 'End to end counts attention only; run.scope = "layer" adds the rest.'
 expect_exit 0 "${mini[@]}" --set run.scope=layer
 expect_out 'end to end'
 expect_not_out 'of attention alone'

@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 TABLE = "backend/analysis/published_errors.def"
-PAGES = ("bench/measured/accuracy.md", "docs/accuracy.md")  # the first that has rows
+PAGES = ("bench/measured/accuracy.md",)
 SERIES = ("source", "gpu", "interconnect", "model", "resolution", "frames", "software", "implementation", "gpus")
 BANDS = (0, 0.02, 0.05, 0.10, 0.20, 10)  # of leads
 GROUPS = ((1, 1), (2, 2), (3, 4), (5, 1024))  # of numbers of GPUs

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/analysis/equal_plans.h"
+#include "backend/analysis/published_errors.h"
+
 namespace spscope {
 namespace {
 
@@ -102,13 +105,47 @@ TEST(Judgement, SaysWhereNoMeasurementSupportsADifference) {
   c.workload.density = 1;
   EXPECT_EQ(judged(c).unmeasured, "");
   c.workload.density = 0.3;
-  EXPECT_NE(judged(c).unmeasured.find("sparse attention"), std::string::npos);
+  EXPECT_NE(judged(c).unmeasured.find("only db-SP"), std::string::npos);
   c.workload.density = 1;
   c.strategies[2].terms.emplace();
   (*c.strategies[2].terms)[TimeTerm::kEndWait] = 115;
   EXPECT_NE(judged(c).unmeasured.find("balance"), std::string::npos);
   EXPECT_EQ(judged(on("local", 4)).unmeasured, "");
   EXPECT_NE(judged(on("ndr", 370, 2)).unmeasured.find("several nodes"), std::string::npos);
+}
+
+// Of dense masks snake deals heads out as Ulysses does: it is no second plan, and Ulysses' measurements are its own.
+TEST(EqualPlans, AreOneAndNeedNoMeasurementOfTheirOwn) {
+  Comparison c = on("h100x8", 370);
+  c.workload.density = 1;
+  c.strategies = {timed("ulysses", 10'000), timed("ring", 13'000), timed("snake", 10'000), timed("dbsp", 10'015)};
+  c.strategies[3].label = "dbsp u8 refine";
+  EXPECT_EQ(judged(c).unmeasured, "");
+  const Comparison merged = without_equal_plans(c);
+  ASSERT_EQ(merged.strategies.size(), 2u);
+  EXPECT_EQ(merged.strategies[0].label, c.strategies[0].label + " = " + c.strategies[2].label + " = dbsp refine");
+  EXPECT_EQ(own_label(merged.strategies[0]), c.strategies[0].label);
+  c.strategies[2].makespan_ns = 9'900;
+  EXPECT_EQ(without_equal_plans(c).strategies.size(), 3u);
+  EXPECT_NE(judged(c).unmeasured.find("snake"), std::string::npos);
+  c.strategies[2] = timed("usp", 10'000);
+  EXPECT_EQ(without_equal_plans(c).strategies.size(), 3u) << "two that balance nothing send otherwise";
+}
+
+// As published_errors.def counts them; where few pairs are of as many GPUs, those of the same kind of link count.
+TEST(PublishedErrors, SayHowOftenALeadWasRight) {
+  EXPECT_EQ(lead_record(MachineKind::kNvlink, 4, 0.15),
+            "a lead of 10 to 20 % was right in 9 of 9 published pairs over NVLink on 3 to 4 GPUs");
+  EXPECT_EQ(lead_record(MachineKind::kNvlink, 8, 0.06),
+            "a lead of 5 to 10 % was right in 6 of 6 published pairs over NVLink");
+  EXPECT_EQ(lead_record(MachineKind::kPcie, 4, 0.06),
+            "a lead of 5 to 10 % was right in 7 of 11 published pairs over PCIe on 3 to 4 GPUs");
+  EXPECT_EQ(lead_record(MachineKind::kPcie, 2, 0.3),
+            "a lead above 20 % was right in 1 of 1 published pairs over PCIe on 2 GPUs");
+  EXPECT_EQ(lead_record(MachineKind::kNodes, 16, 0.06), "");
+  EXPECT_EQ(time_record(MachineKind::kPcie, 8),
+            "half of 48 published runs over PCIe on more than 4 GPUs were predicted within 11 %");
+  EXPECT_EQ(time_record(MachineKind::kCpu, 2), "");
 }
 
 }  // namespace

@@ -210,16 +210,14 @@ TEST(LayerLegality, NamesWhatIsMissing) {
   };
   const Model &wan = *find_model_preset("wan-mini"), &factorised = *find_model_preset("st-mini");
   EXPECT_EQ(reason(layer_of(wan, LayerBlock::kWan, 4), "dsp"),
-            "attention is over all frames and positions at once: there is no axis to switch the cut to; use a "
-            "spatiotemporal model (st-mini, dsp-720m, open-sora-1.2), or ulysses, ring or usp");
-  EXPECT_EQ(reason(layer_of(factorised, LayerBlock::kAttention, 4), "dsp"),
-            "it spreads whole layers, and the scope is their attention alone: it moves the hidden state between two "
-            "blocks; set run.scope = \"layer\"");
-  EXPECT_EQ(reason(layer_of(factorised, LayerBlock::kSpatialTemporal, 4), "dsp"), "");
+            "needs separate spatial and temporal attention; use a spatiotemporal model (st-mini, dsp-720m, "
+            "open-sora-1.2), or ulysses, ring or usp");
   EXPECT_EQ(
-      reason(layer_of(wan, LayerBlock::kAttention, 4), "megatron_tp"),
-      "it spreads whole layers, and the scope is their attention alone: it cuts the weights around attention; set "
-      "run.scope = \"layer\"");
+      reason(layer_of(factorised, LayerBlock::kAttention, 4), "dsp"),
+      "needs run.scope = \"layer\", since it moves the hidden state between two blocks; set run.scope = \"layer\"");
+  EXPECT_EQ(reason(layer_of(factorised, LayerBlock::kSpatialTemporal, 4), "dsp"), "");
+  EXPECT_EQ(reason(layer_of(wan, LayerBlock::kAttention, 4), "megatron_tp"),
+            "needs run.scope = \"layer\", since it cuts the weights around attention; set run.scope = \"layer\"");
   EXPECT_EQ(reason(layer_of(wan, LayerBlock::kWan, 7), "megatron_sp"),
             "7 ranks cut weights over 6 heads; use at most 6 ranks, or a strategy that cuts tokens (ring, usp)");
 }

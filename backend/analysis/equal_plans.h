@@ -1,0 +1,23 @@
+// Strategies that come to the same: on masks that give every rank the same work, ways to balance it change nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+
+namespace spscope {
+
+// Whether one of the two balances, both divide the ranks alike, and they differ in times, bytes and tiles of each rank
+// by less than where blocks end: kSamePlan of them. False for those that cannot run or have no times.
+bool equal_plans(const StrategyResult& a, const StrategyResult& b);
+inline constexpr double kSamePlan = 0.002;
+
+// "ulysses u4" of "ulysses u4 = snake": the label without those of equal plans.
+std::string own_label(const StrategyResult& strategy);
+
+// Without those whose plan equals that of one before them. Each that stays names them in its label: "ulysses u4 = snake
+// = dbsp refine".
+Comparison without_equal_plans(Comparison comparison);
+
+}  // namespace spscope
