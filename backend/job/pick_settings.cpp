@@ -33,6 +33,7 @@ std::vector<Parameters> settings_of(const Job& job, const ChosenStrategy& chosen
   for (Parameters& setting : chosen.strategy->candidates(request)) {
     if (given != job.config.strategy_parameters.end())
       for (const auto& [name, text] : given->second) setting.set(name, chosen.parameters.values().find(name)->second);
+    if (job.may_pick && !job.may_pick(chosen.strategy->name, setting)) continue;
     if (std::ranges::find(settings, setting) == settings.end() && chosen.strategy->legal(request, setting).empty())
       settings.push_back(std::move(setting));
   }

@@ -1,8 +1,10 @@
 // Advice: which strategy to use for a model on a cluster, how much faster it is than the first one, how much of that is
-// the draw of the masks, and what the model cannot tell apart.
+// the draw of the masks, what the model cannot tell apart, and which engines run it.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/report/document.h"
@@ -14,15 +16,18 @@ namespace spscope {
 
 struct Advice {
   SeededRuns runs;
+  Comparison judged;               // runs.together without plans that equal another's (analysis/equal_plans.h)
   std::string fastest, reference;  // StrategyResult::id; "": nothing can run, or there is nothing to compare
   std::string fastest_argument;    // after -s: "cyclic:ulysses=4,ring=2"
   std::string reference_argument;
-  Spread speedup;                      // of the fastest over the reference, over seeds
-  std::vector<std::string> as_fast;    // labels of those that the model cannot tell from the fastest
-  std::vector<std::string> sentences;  // the first says which one to use
-  Divisions divisions;       // of the ranks, that were compared; without times where there is nothing to choose
-  ParallelSetting division;  // of the job
-  const StrategyResult& result(const std::string& id) const;
+  Spread speedup;                    // of the fastest over the reference, over seeds
+  std::vector<std::string> as_fast;  // labels of those that the model cannot tell from the fastest
+  Divisions divisions;               // of the ranks, that were compared; without times where there is nothing to choose
+  ParallelSetting division;          // of the job
+  std::string layout;                // why the weights are sharded, or what sharding them would give; "": nothing
+  std::string gather;                // what sharded weights cost that no time includes; "": they are whole
+  std::map<std::string, std::vector<std::string_view>> engines;  // by id of `judged`: those that run it as it is
+  const StrategyResult& result(const std::string& id) const;     // of `judged`
   // The id that the first sentence says to use: the fastest, however close others are; "" where one that was asked for
   // by name cannot run.
   std::string best() const;
@@ -35,16 +40,6 @@ const StrategyResult* reference_of(const Comparison& comparison);
 // `divisions`: those that the job's was chosen from. Throws Error as comparison_of(). REQUIRES: times of the job are
 // modelled.
 Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions = {});
-
-// "wan2.1-t2v-14b, 75,600 tokens, sparge, density 0.40, whole layers, 8 x h100, 3 seeds"
-std::string question_line(const Advice& advice);
-// A row for each strategy that can run, the fastest first; why the others are slower; the divisions of the ranks; what
-// cannot run, with the reasons.
-Section advice_section(const Advice& advice);
-
-// Both side by side, per layer and end to end, and the division of the ranks that is faster then. REQUIRES: of one
-// division.
-Section what_if_section(const Advice& as_it_is, const Advice& then, const WhatIf& what_if);
 
 // "usp:ulysses=4,ring=2": what follows -s to run this setting.
 std::string strategy_argument(const ChosenStrategy& chosen);

@@ -59,15 +59,12 @@ std::string guidance_text(int at_once) { return at_once == 1 ? "in turn" : fmt::
 
 std::string latency_text(const DivisionTime& time) { return duration_text(static_cast<double>(time.end_to_end_ns)); }
 
-// "passes in turn on 4 ranks in 2 replicas, with ring r4"
-std::string division_text(const DivisionTime& time) {
-  return fmt::format("passes {} on {} rank{}{}, with {}", guidance_text(time.setting.guidance), time.ranks,
-                     time.ranks == 1 ? "" : "s",
-                     time.setting.dp > 1 ? fmt::format(" in {} replicas", time.setting.dp) : "", time.best);
-}
+std::string gpus_text(int count) { return count == 1 ? "one GPU" : fmt::format("{} GPUs", count); }
 
-std::string settings_text(const ParallelSetting& setting) {
-  return fmt::format("cluster.dp = {}, cluster.guidance = {}", setting.dp, setting.guidance);
+// "passes in turn on 4 GPUs with ring r4 in 2 replicas"
+std::string division_text(const DivisionTime& time) {
+  return fmt::format("passes {} on {} with {}{}", guidance_text(time.setting.guidance), gpus_text(time.ranks),
+                     time.best, time.setting.dp > 1 ? fmt::format(" in {} replicas", time.setting.dp) : "");
 }
 
 }  // namespace
@@ -106,12 +103,14 @@ std::string throughput_sentence(const Divisions& divisions, double error) {
   const DivisionTime &fastest = divisions.times[divisions.fastest], &most = divisions.times[divisions.most_samples];
   const double gain = most.samples_per_hour / fastest.samples_per_hour;
   if (gain <= 1 + error) return "";
+  const int gpus = most.ranks * most.setting.guidance;
+  const std::string at_once =
+      most.setting.guidance > 1 ? fmt::format(" and {} passes at once", most.setting.guidance) : "";
   return fmt::format(
-      "For most samples an hour: {} replicas on {} rank{} each ({}) with {}, {:.1f} samples an hour instead of {:.1f}, "
-      "each after {}.",
-      most.setting.dp, most.ranks * most.setting.guidance, most.ranks * most.setting.guidance == 1 ? "" : "s",
-      settings_text(most.setting), most.best, most.samples_per_hour, fastest.samples_per_hour,
-      duration_text(static_cast<double>(most.end_to_end_ns)));
+      "For throughput, run {} independent replicas on {} each{}: {:.1f} samples an hour instead of {:.1f}, but each "
+      "takes {}.",
+      most.setting.dp, gpus_text(gpus), gpus == 1 ? "" : fmt::format(", with {}{}", most.best, at_once),
+      most.samples_per_hour, fastest.samples_per_hour, duration_text(static_cast<double>(most.end_to_end_ns)));
 }
 
 std::string tied_divisions_sentence(const Divisions& divisions, double error) {
@@ -123,7 +122,7 @@ std::string tied_divisions_sentence(const Divisions& divisions, double error) {
     if (&t == &fastest || t.end_to_end_ns == 0 || longer > error) continue;
     names += fmt::format("{}{} ({})", names.empty() ? "" : "; ", division_text(t), latency_text(t));
   }
-  return names.empty() ? "" : fmt::format("The model cannot tell this division of the ranks from: {}.", names);
+  return names.empty() ? "" : fmt::format("Another division of the GPUs is too close to call: {}.", names);
 }
 
 std::string other_division_sentence(const Divisions& now, const Divisions& then, const std::string& what_if) {

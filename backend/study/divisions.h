@@ -31,15 +31,15 @@ struct Divisions {
 // comparison_of(). REQUIRES: jobs not empty.
 Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options);
 
-// "For most samples an hour: 4 replicas (cluster.dp = 4) with ulysses u2, ..."; "" where the fastest division has most,
-// or no other has more by over `error`, a fraction.
+// "For throughput, run 4 independent replicas on 2 GPUs each, with ulysses u2: ..."; "" where the fastest division has
+// most, or no other has more by over `error`, a fraction.
 std::string throughput_sentence(const Divisions& divisions, double error);
 
-// "The model cannot tell this division of the ranks from: passes in turn on 8 ranks, with ring r8 (99.1 s)"; "" where
-// no other takes less than `error` longer than the fastest.
+// "Another division of the GPUs is too close to call: passes in turn on 8 GPUs with ring r8 (99.1 s)"; "" where no
+// other takes less than `error` longer than the fastest.
 std::string tied_divisions_sentence(const Divisions& divisions, double error);
 
-// "With link=0.5, another division of the ranks has the least latency: passes in turn on 8 ranks, with ring r8 (120 s
+// "With link=0.5, another division of the ranks has the least latency: passes in turn on 8 GPUs with ring r8 (120 s
 // instead of 131 s)"; "" where it is that of `now`. REQUIRES: of the same jobs, or none.
 std::string other_division_sentence(const Divisions& now, const Divisions& then, const std::string& what_if);
 

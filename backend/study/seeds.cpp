@@ -92,8 +92,9 @@ void finish_sum(StrategyResult& sum, double count) {
 }  // namespace
 
 int useful_seeds(const Job& job, int wanted) {
+  const MaskConfig& mask = job.config.mask;
   const bool drawn =
-      job.config.mask.file.empty() && job.config.model.activations.empty() && job.config.mask.pattern != "dense";
+      mask.file.empty() && job.config.model.activations.empty() && mask.pattern != "dense" && mask.density < 1;
   return drawn ? wanted : 1;
 }
 

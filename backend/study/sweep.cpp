@@ -19,11 +19,11 @@ namespace spscope {
 namespace {
 
 // Columns behind those of the keys. Times are of one layer pass; *_spread is the standard deviation over seeds.
-constexpr std::string_view kColumns[] = {
-    "strategy",        "setting",         "status",         "seeds",         "layer_ns",
-    "layer_ns_spread", "speedup",         "speedup_spread", "end_to_end_ns", "samples_per_hour",
-    "imbalance_ratio", "bytes_sent_rank", "density",        "scope",         "mode",
-    "compute",         "network",         "config_hash",    "tool_version"};
+constexpr std::string_view kColumns[] = {"strategy",      "setting",          "status",          "seeds",
+                                         "layer_ns",      "layer_ns_spread",  "speedup",         "speedup_spread",
+                                         "end_to_end_ns", "samples_per_hour", "imbalance_ratio", "bytes_sent_rank",
+                                         "density",       "uneven_heads",     "scope",           "mode",
+                                         "compute",       "network",          "config_hash",     "tool_version"};
 enum Field : std::size_t {
   kStrategy,
   kSetting,
@@ -38,6 +38,7 @@ enum Field : std::size_t {
   kImbalance,
   kBytes,
   kDensity,
+  kUnevenHeads,
   kScope,
   kMode,
   kCompute,
@@ -222,6 +223,7 @@ void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
     row[kHash] = cell.hash;
     row[kVersion] = tool_version_;
     row[kDensity] = number(runs.together.workload.density);
+    if (result.legal()) row[kUnevenHeads] = has_uneven_heads(runs.together.workload, result) ? "yes" : "no";
     if (result.provenance) {
       row[kCompute] = source_name(result.provenance->compute);
       row[kNetwork] = source_name(result.provenance->network);

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <limits>
 #include <map>
 
+#include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/number_text.h"
@@ -81,14 +83,32 @@ const StrategyResult* fastest(const Comparison& c) {
   return judgement && !judgement->ranked.empty() ? judgement->ranked.front() : nullptr;
 }
 
-// " (the model cannot tell it from ring r4, snake u4: within 6.2 %)", where it is not clearly the fastest; else "".
+// ", too close to call with ring r4, snake u4", where it is not clearly the fastest; else "".
 std::string tie_text(const Comparison& c) {
   const std::optional<Judgement> judgement = judgement_if_any(c);
   if (!judgement || judgement->level < 2 || !judgement->error) return "";
   std::vector<std::string> names;
-  for (int i = 1; i < judgement->level; ++i) names.push_back(judgement->ranked[static_cast<std::size_t>(i)]->label);
-  return fmt::format(" (the model cannot tell it from {}: within {})", fmt::join(names, ", "),
+  for (int i = 1; i < judgement->level; ++i)
+    names.push_back(own_label(*judgement->ranked[static_cast<std::size_t>(i)]));
+  return fmt::format(", too close to call with {} within {}", fmt::join(names, ", "),
                      percent_text(judgement->error->median));
+}
+
+Cell change_cell(std::optional<std::int64_t> now, std::optional<std::int64_t> then) {
+  if (!now || !then || *now <= 0) return text_cell("");
+  return text_cell(fmt::format("{:+.1f} %", 100 * (static_cast<double>(*then) / static_cast<double>(*now) - 1)));
+}
+
+// What makes the fastest slower than it is, or as it is slower than it would be.
+std::string why_changed(const Comparison& now, const Comparison& then, const WhatIf& what_if, OfPasses of) {
+  const StrategyResult* before = fastest(now);
+  const StrategyResult* after = before == nullptr ? nullptr : then.find(before->id);
+  if (after == nullptr || !after->makespan_ns || *after->makespan_ns == *before->makespan_ns) return "";
+  const bool slower = *after->makespan_ns > *before->makespan_ns;
+  const StrategyResult &one = slower ? *after : *before, &other = slower ? *before : *after;
+  const std::optional<Reason> reason = reason_for(one, other);
+  if (!reason) return "";
+  return fmt::format("{}, {}.", slower ? "With " + what_if.text : "As it is", reason_text(*reason, one, other, of));
 }
 
 // Whether the model cannot tell the strategy from the fastest.
@@ -103,21 +123,22 @@ std::string outcome(const Comparison& now, const Comparison& then, const WhatIf&
   const StrategyResult *before = fastest(now), *after = fastest(then);
   if (before == nullptr || after == nullptr) return "";
   if (before->name == after->name)
-    return fmt::format(
-        "With {}, {} stays fastest{}{}.", what_if.text, before->name,
-        before->label == after->label ? "" : fmt::format(", as {} in place of {}", after->label, before->label),
-        tie_text(then));
+    return fmt::format("With {}, {} stays fastest{}{}.", what_if.text, before->name,
+                       own_label(*before) == own_label(*after)
+                           ? ""
+                           : fmt::format(", as {} in place of {}", own_label(*after), own_label(*before)),
+                       tie_text(then));
   if (tied_with_fastest(then, before->id))
-    return fmt::format("With {}, nothing changes that the model can tell: {} comes first{}.", what_if.text,
-                       after->label, tie_text(then));
+    return fmt::format("With {}, the change is too close to call: {} comes first{}.", what_if.text, after->label,
+                       tie_text(then));
   const StrategyResult* old_one = then.find(before->id);
   std::string by;
   if (old_one != nullptr && old_one->makespan_ns && *after->makespan_ns > 0)
     by = fmt::format(
         ", by {}",
         percent_text(static_cast<double>(*old_one->makespan_ns) / static_cast<double>(*after->makespan_ns) - 1));
-  return fmt::format("With {}, {} is fastest in place of {}{}{}.", what_if.text, after->label, before->label, by,
-                     tie_text(then));
+  return fmt::format("With {}, {} is fastest in place of {}{}{}.", what_if.text, own_label(*after), own_label(*before),
+                     by, tie_text(then));
 }
 
 }  // namespace
@@ -148,37 +169,45 @@ Job supposed(const Job& job, const WhatIf& what_if) {
   return other;
 }
 
-Section what_if_section(const Comparison& as_it_is, const Comparison& then, const WhatIf& what_if, OfPasses of) {
+Section what_if_section(const Comparison& all_now, const Comparison& all_then, const WhatIf& what_if, OfPasses of) {
+  const Comparison as_it_is = without_equal_plans(all_now), then = without_equal_plans(all_then);
   Section section{"what-if", "What if " + what_if.text, {}};
   Table table;
   table.columns = {text_column("strategy"),      {of == OfPasses::kMean ? "layer as it is" : "as it is", "makespan"},
                    {"what if", "makespan"},      {"change", "speedup"},
                    {"end to end", "end_to_end"}, {"what if", "end_to_end"},
-                   text_column("setting then")};
+                   {"change", "end_to_end"},     text_column("setting then")};
   // None where one that was asked for cannot run.
   const std::optional<Judgement> judgement = judgement_if_any(then);
   const StrategyResult* best = judgement && judgement->refused.empty() ? fastest(then) : nullptr;
-  for (const StrategyResult& s : as_it_is.strategies) {
-    const StrategyResult* other = then.find(s.id);
-    if (other == nullptr || (!s.legal() && !other->legal())) continue;
-    Cell change = cell(Hint::kText, {});
-    if (s.makespan_ns && other->makespan_ns && *s.makespan_ns > 0)
-      change = text_cell(fmt::format(
-          "{:+.1f} %", 100 * (static_cast<double>(*other->makespan_ns) / static_cast<double>(*s.makespan_ns) - 1)));
+  // The fastest first, as in tables of it as it is; those that cannot run then or now last.
+  std::vector<const StrategyResult*> rows;
+  for (const StrategyResult& s : as_it_is.strategies) rows.push_back(&s);
+  std::ranges::stable_sort(rows, {}, [](const StrategyResult* s) {
+    return s->legal() && s->makespan_ns ? *s->makespan_ns : std::numeric_limits<std::int64_t>::max();
+  });
+  for (const StrategyResult* s : rows) {
+    const StrategyResult* other = all_then.find(s->id);
+    if (other == nullptr || (!s->legal() && !other->legal())) continue;
     const auto passes = [&](const StrategyResult& r) {
       const auto count = static_cast<std::int64_t>(of == OfPasses::kMean ? r.by_layer.size() : 1);
       return duration_cell(r.makespan_ns ? std::optional(*r.makespan_ns / std::max<std::int64_t>(1, count))
                                          : std::nullopt);
     };
-    table.rows.push_back({{text_cell(s.label), passes(s), passes(*other), change, duration_cell(s.end_to_end_ns),
-                           duration_cell(other->end_to_end_ns), text_cell(other->label == s.label ? "" : other->label)},
-                          other == best});
+    const bool same_setting = own_label(*s) == other->label;
+    table.rows.push_back(
+        {{text_cell(s->label), passes(*s), passes(*other), change_cell(s->makespan_ns, other->makespan_ns),
+          duration_cell(s->end_to_end_ns), duration_cell(other->end_to_end_ns),
+          change_cell(s->end_to_end_ns, other->end_to_end_ns), text_cell(same_setting ? "" : other->label)},
+         best != nullptr && other->id == best->id});
   }
   drop_empty_columns(table);
   note_attention_alone(table, as_it_is.workload);
   section.blocks.push_back(std::move(table));
   if (std::string text = outcome(as_it_is, then, what_if); !text.empty())
     section.blocks.push_back(Paragraph{std::move(text), Tone::kConclusion});
+  if (std::string text = why_changed(as_it_is, then, what_if, of); !text.empty())
+    section.blocks.push_back(Paragraph{std::move(text), Tone::kReason});
   return section;
 }
 

@@ -24,7 +24,8 @@ WhatIf parse_what_if(std::string_view text);
 // The job where that holds. Throws Error: its times are not modelled, or its masks have no density to set.
 Job supposed(const Job& job, const WhatIf& what_if);
 
-// Each strategy as it is and what if, matched by id, and whether another one is fastest then.
+// Each strategy as it is and what if, matched by id, the fastest as it is first; whether another one is fastest then,
+// and why the time of the fastest changes.
 Section what_if_section(const Comparison& as_it_is, const Comparison& then, const WhatIf& what_if,
                         OfPasses of = OfPasses::kAll);
 

@@ -83,10 +83,16 @@ TEST(WhatIf, SaysWhetherAnotherOneIsFastest) {
   Comparison close = now;
   close.strategies[1].makespan_ns = 99;
   EXPECT_EQ(said(now, close)
-                .find("With link=0.1, nothing changes that the model can tell: ring comes first (the model "
-                      "cannot tell it from ulysses: within "),
+                .find("With link=0.1, the change is too close to call: ring comes first, too close to call "
+                      "with ulysses within "),
             0u)
       << said(now, close);
+  // The table begins with the fastest as it is, and has the change of a layer.
+  const Table table = std::get<Table>(what_if_section(then, now, what_if).blocks.front());
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(table.rows[0].cells[0].text, "ring");
+  EXPECT_EQ(table.rows[0].cells[3].text, "+33.3 %");
+  EXPECT_TRUE(table.rows[1].best);
 }
 
 }  // namespace

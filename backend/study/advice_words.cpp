@@ -1,0 +1,324 @@
+#include "backend/study/advice_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "backend/analysis/equal_plans.h"
+#include "backend/analysis/judgement.h"
+#include "backend/analysis/published_errors.h"
+#include "backend/base/number_text.h"
+#include "backend/report/conclusion.h"
+#include "backend/report/format.h"
+#include "backend/report/headline.h"
+#include "backend/report/refused.h"
+#include "backend/report/section.h"
+#include "backend/study/engine_choice.h"
+
+namespace spscope {
+namespace {
+
+Judgement judgement_of(const Advice& advice) { return judge(by_mode(advice.judged).front()); }
+
+MachineKind kind_of(const Advice& advice) { return machine_kind(advice.judged.workload, advice.judged.cluster); }
+
+std::string joined_names(const std::vector<std::string>& names) {
+  if (names.size() < 2) return names.empty() ? "" : names[0];
+  const std::vector<std::string> first(names.begin(), names.end() - 1);
+  return fmt::format("{} and {}", fmt::join(first, ", "), names.back());
+}
+
+std::string sentence_of(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
+std::string time_text(std::int64_t ns) { return duration_text(static_cast<double>(ns)); }
+
+// Among more than two GPUs over PCIe, sources contradict each other.
+bool hosts_differ(const Advice& advice, int gpus) { return kind_of(advice) == MachineKind::kPcie && gpus > 2; }
+
+// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, 259 s with fa2 in official code"
+std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
+  const StrategyResult& fastest = advice.result(advice.fastest);
+  std::string text = own_label(fastest);
+  if (advice.division.guidance > 1) text += fmt::format(", {} passes at once", advice.division.guidance);
+  if (advice.division.dp > 1) text += fmt::format(", {} replicas", advice.division.dp);
+  text += fastest.end_to_end_ns ? fmt::format(": {} end to end", time_text(*fastest.end_to_end_ns))
+                                : fmt::format(": {} a layer", duration_text(fastest.layer_pass_ns().value_or(0)));
+  text += " with " + facts.code;
+  if (facts.other_code && fastest.end_to_end_ns) {
+    // The kernel is named once.
+    const std::string& other = facts.other_code->text;
+    const std::string kernel = other.substr(0, other.find(" in "));
+    const bool same = facts.code.starts_with(kernel + " in ");
+    text += fmt::format(", {}{}", time_text(facts.other_code->end_to_end_ns),
+                        same ? other.substr(kernel.size()) : " with " + other);
+  }
+  return text;
+}
+
+std::string headline(const Advice& advice, const Judgement& judgement, const AdviceFacts& facts) {
+  std::vector<std::string> refused;
+  for (const StrategyResult* s : judgement.refused) refused.push_back(s->name);
+  const bool pcie = hosts_differ(advice, facts.gpus);
+  std::string text = refused.empty() ? (pcie ? "On a usual host use " : "Use ")
+                                     : fmt::format(
+                                           "No winner is named, since {} was asked for and cannot run. The "
+                                           "fastest of the others is ",
+                                           joined_names(refused));
+  text += what_to_use(advice, facts);
+  if (pcie)
+    text += fmt::format(
+        "; hosts with PCIe differ, so measure yours with alltoall_perf -g {0} and sendrecv_perf -g {0} of "
+        "nccl-tests (docs/clusters.md)",
+        facts.gpus);
+  return text + ".";
+}
+
+std::string speedup_sentence(const Advice& advice) {
+  if (advice.fastest == advice.reference) return "";
+  const Spread& s = advice.speedup;
+  const StrategyResult &fastest = advice.result(advice.fastest), &reference = advice.result(advice.reference);
+  std::string text = fmt::format("A layer is {:.2f}x as fast as with {}", s.mean, own_label(reference));
+  if (s.count > 1) text += fmt::format(", {:.2f}x to {:.2f}x over {} seeds", s.least, s.most, s.count);
+  if (fastest.end_to_end_ns && reference.end_to_end_ns && *fastest.end_to_end_ns > 0)
+    text += fmt::format(", and a generation {:.2f}x",
+                        static_cast<double>(*reference.end_to_end_ns) / static_cast<double>(*fastest.end_to_end_ns));
+  return text + ".";
+}
+
+// What the lead over the others is worth.
+std::string certainty(const Advice& advice, const Judgement& judgement, int gpus) {
+  if (judgement.lead == Lead::kDepends)
+    return fmt::format("It depends on the network: {} is fastest at the fast end of its range, {} at its slow end.",
+                       own_label(*judgement.at_low), own_label(*judgement.at_high));
+  if (!advice.as_fast.empty())
+    return fmt::format("Too close to call: {} {} within {}, {}.", joined_names(advice.as_fast),
+                       advice.as_fast.size() == 1 ? "is" : "are", percent_text(judgement.error->median),
+                       judgement.error->from);
+  if (judgement.ranked.size() < 2)
+    return advice.runs.strategies.size() < 2 ? "It was not compared with another strategy."
+                                             : "No other strategy can run here.";
+  const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
+                           static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
+                       1;
+  std::string text = fmt::format("The next, {}, is slower by {}", judgement.ranked[1]->label, percent_text(ahead));
+  if (const std::string record = lead_record(kind_of(advice), gpus, ahead); !record.empty())
+    text += "; " + record;
+  else if (judgement.error)
+    text += fmt::format("; {} is {}", percent_text(judgement.error->median), judgement.error->from);
+  return text + ".";
+}
+
+// What is published of differences like this one, and how this one compares.
+std::string evidence(const Advice& advice, const Judgement& judgement) {
+  std::string text = unmeasured_sentence(judgement);
+  if (text.find("db-SP") == text.npos) return text;
+  const auto dbsp = std::ranges::find(judgement.ranked, "dbsp", &StrategyResult::name);
+  const StrategyResult& reference = advice.result(advice.reference);
+  if (dbsp == judgement.ranked.end() || *dbsp == &reference || !(*dbsp)->end_to_end_ns || !reference.end_to_end_ns)
+    return text;
+  return text +
+         fmt::format(" Here {} is {:.2f}x as fast end to end as {}.", own_label(**dbsp),
+                     static_cast<double>(*reference.end_to_end_ns) / static_cast<double>(*(*dbsp)->end_to_end_ns),
+                     own_label(reference));
+}
+
+// The fastest that some engine runs; nullptr: none.
+const StrategyResult* fastest_of_engines(const Advice& advice, const Judgement& judgement, std::size_t engines) {
+  for (const StrategyResult* s : judgement.ranked)
+    if (advice.engines.at(s->id).size() >= std::max<std::size_t>(1, engines)) return s;
+  return nullptr;
+}
+
+std::string slower_text(const StrategyResult& fastest, const StrategyResult& other) {
+  return percent_text(static_cast<double>(*other.makespan_ns) / static_cast<double>(*fastest.makespan_ns) - 1);
+}
+
+// Which engines can follow the first sentence, where not every one can, and what to run in the others.
+std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
+  const StrategyResult& fastest = advice.result(advice.fastest);
+  const std::vector<std::string_view>& own = advice.engines.at(advice.fastest);
+  std::size_t most = 0;
+  for (const auto& [id, list] : advice.engines) most = std::max(most, list.size());
+  const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
+  if (most == 0 || (!own.empty() && !uneven)) return "";
+  const StrategyResult* other = fastest_of_engines(advice, judgement, uneven ? most : 1);
+  const std::string runs = fmt::format("{} runs in {} and is slower by {}.", own_label(*other),
+                                       fmt::join(advice.engines.at(other->id), ", "), slower_text(fastest, *other));
+  if (own.empty()) return fmt::format("No engine of docs/engines.md has {}: {}", fastest.name, runs);
+  return fmt::format("Its heads are uneven, which {} alone take: {}", fmt::join(own, " and "), runs);
+}
+
+std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
+  const StrategyResult& fastest = advice.result(advice.fastest);
+  const EngineSetup setup = engine_setup(job, fastest);
+  if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
+  std::string text = fmt::format("In {}: {}", engine.title, engine_command(engine, setup));
+  if (job.cluster.dp > 1) text += fmt::format(", {} times", job.cluster.dp);
+  return text;
+}
+
+std::string engines_cell(const std::vector<std::string_view>& list) {
+  return list.empty() ? "none" : fmt::format("{}", fmt::join(list, ", "));
+}
+
+void add(std::vector<AdvicePart>& parts, std::string text, int drop, Tone tone = Tone::kConclusion) {
+  if (!text.empty()) parts.push_back({Paragraph{std::move(text), tone}, drop});
+}
+
+}  // namespace
+
+Spread speedup_over(const SeededRuns& runs, const std::string& id, const std::string& reference) {
+  std::vector<double> ratios;
+  for (const Comparison& c : runs.by_seed) {
+    const StrategyResult *s = c.find(id), *first = c.find(reference);
+    if (s && first && s->makespan_ns && first->makespan_ns && *s->makespan_ns > 0)
+      ratios.push_back(static_cast<double>(*first->makespan_ns) / static_cast<double>(*s->makespan_ns));
+  }
+  return spread_of(ratios);
+}
+
+std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, const AdviceFacts& facts) {
+  std::vector<AdvicePart> parts;
+  const Judgement judgement = judgement_of(advice);
+  if (judgement.ranked.empty()) {
+    add(parts, "Nothing can run here; below are the reasons, and what would.", 0);
+    return parts;
+  }
+  if (judgement.empty_masks) {
+    add(parts, "The masks attend nothing (density 0): there is nothing to compare.", 0);
+    return parts;
+  }
+  const double error = judgement.error ? judgement.error->median : 0;
+  const int replica = facts.gpus / std::max(1, job.cluster.dp);
+  add(parts, headline(advice, judgement, facts), 0);
+  add(parts, certainty(advice, judgement, replica), 0);
+  if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
+  add(parts, advice.layout, 0);
+  if (!facts.engine) add(parts, engine_sentence(advice, judgement), 0);
+  add(parts, speedup_sentence(advice), 2);
+  add(parts, evidence(advice, judgement), 4);
+  if (advice.result(advice.fastest).end_to_end_ns)
+    if (std::string record = time_record(kind_of(advice), replica); !record.empty())
+      add(parts, sentence_of(std::move(record)), 3);
+  add(parts, advice.gather, 1);
+  if (facts.sparse_masks)
+    add(parts,
+        fmt::format("This is for dense attention. Sparse masks ({}) would bring it to {}; ask with {} {}.",
+                    facts.sparse_masks->text, time_text(facts.sparse_masks->end_to_end_ns), facts.density_flag,
+                    kUsualDensity),
+        1);
+  add(parts, throughput_sentence(advice.divisions, error), 4);
+  add(parts, tied_divisions_sentence(advice.divisions, error), 5);
+  return parts;
+}
+
+std::string question_line(const Advice& advice) {
+  const Comparison& c = advice.runs.together;
+  std::string line = workload_line(c.workload, executes(c));
+  if (c.workload.scope == "layer") line += ", whole layers";
+  if (advice.runs.seeds.size() > 1) line += fmt::format(", {} seeds", advice.runs.seeds.size());
+  return line;
+}
+
+Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all, std::size_t rows) {
+  const Judgement judgement = judgement_of(advice);
+  const bool seeds = advice.runs.seeds.size() > 1, engines = facts.engine == nullptr;
+  Table table;
+  table.columns = {
+      text_column("strategy"), {"layer", "makespan"}, {"vs " + advice.result(advice.reference).name, "speedup"}};
+  if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 3));
+  const bool ranges = std::ranges::any_of(judgement.ranked, [](const StrategyResult* s) {
+    return s->makespan_low_ns.has_value() && s->makespan_low_ns != s->makespan_high_ns;
+  });
+  if (ranges) table.columns.push_back({"range", "makespan"});
+  table.columns.push_back({"end to end", "end_to_end"});
+  if (all)
+    for (Column column : {number_column("compute", "compute", 1), number_column("late peer", "wait_late_peer", 1),
+                          number_column("wire", "wire", 1), number_column("imbalance", "imbalance_ratio", 4),
+                          number_column("sent/rank", "bytes_sent", 5)})
+      table.columns.push_back(std::move(column));
+  if (engines) table.columns.push_back(text_column("runs in"));
+  std::vector<const StrategyResult*> shown = judgement.ranked;
+  const StrategyResult* reference = &advice.result(advice.reference);
+  if (shown.size() > rows) {
+    shown.resize(rows);
+    if (std::ranges::find(shown, reference) == shown.end()) shown.back() = reference;
+  }
+  const std::string best = advice.best();
+  for (const StrategyResult* s : shown) {
+    const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
+    const auto passes = static_cast<double>(s->by_layer.size());
+    const auto a_layer = [&](const std::vector<std::int64_t>& by_rank, Hint hint) {
+      const std::optional<double> sum = mean(by_rank);
+      return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
+    };
+    Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns()), cell(Hint::kSpeedup, speedup.mean)},
+            s->id == best};
+    if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
+    if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));
+    row.cells.push_back(duration_cell(s->end_to_end_ns));
+    if (all)
+      for (Cell c : {a_layer(s->times.compute_ns, Hint::kDuration),
+                     a_layer(s->times.wait_late_peer_ns, Hint::kDuration), a_layer(s->times.wire_ns, Hint::kDuration),
+                     cell(Hint::kRatio, s->imbalance_ratio), a_layer(s->bytes_sent, Hint::kBytes)})
+        row.cells.push_back(std::move(c));
+    if (engines) row.cells.push_back(text_cell(engines_cell(advice.engines.at(s->id))));
+    table.rows.push_back(std::move(row));
+  }
+  const Workload& workload = advice.runs.together.workload;
+  note_attention_alone(table, workload);
+  const bool balanced = std::ranges::any_of(
+      table.rows, [](const Row& row) { return row.cells.front().text.find(" = ") != std::string::npos; });
+  constexpr double kDense = 0.9995;
+  if (balanced)
+    table.notes.push_back({workload.density.value_or(1) >= kDense
+                               ? "= has the same plan, since dense masks leave nothing to balance."
+                               : "= comes to the same on these masks.",
+                           {"strategy"}});
+  return table;
+}
+
+std::vector<AdvicePart> advice_details(const Advice& advice, bool all) {
+  std::vector<AdvicePart> parts;
+  const Comparison& c = advice.judged;
+  std::vector<const StrategyResult*> strategies;
+  for (const StrategyResult& s : c.strategies) strategies.push_back(&s);
+  add(parts, memory_line(strategies), 0, Tone::kNote);
+  for (std::string& note : deciding_notes(advice)) add(parts, std::move(note), 2, Tone::kNote);
+  if (!advice.fastest.empty()) {
+    const StrategyResult& fastest = advice.result(advice.fastest);
+    if (fastest.end_to_end_ns && fastest.outside_layers_ns)
+      add(parts,
+          fmt::format("Each end-to-end time includes {} for text encoder, VAE and saving.",
+                      time_text(*fastest.outside_layers_ns)),
+          5, Tone::kNote);
+  }
+  if (const std::string refused = refused_text(strategies); !refused.empty())
+    add(parts, "Not possible here: " + refused + ".", advice.fastest.empty() ? 0 : 6, Tone::kNote);
+  if (advice.fastest.empty()) return parts;
+  int reasons = 0;
+  for (Sentence& sentence : reason_sentences(judgement_of(advice), OfPasses::kMean))
+    if (all || ++reasons <= 2) parts.push_back({paragraph(std::move(sentence), Tone::kReason), 6 + reasons});
+  if (Table table = divisions_table(advice.divisions); all && !table.rows.empty())
+    parts.push_back({std::move(table), 9});
+  return parts;
+}
+
+std::vector<std::string> deciding_notes(const Advice& advice) {
+  std::vector<const StrategyResult*> strategies;
+  for (const StrategyResult& s : advice.judged.strategies) strategies.push_back(&s);
+  return uneven_heads_notes(advice.judged.workload, strategies);
+}
+
+Section what_if_section(const Advice& as_it_is, const Advice& then, const WhatIf& what_if) {
+  Section section = what_if_section(as_it_is.runs.together, then.runs.together, what_if, OfPasses::kMean);
+  if (std::string text = other_division_sentence(as_it_is.divisions, then.divisions, what_if.text); !text.empty())
+    section.blocks.push_back(Paragraph{std::move(text), Tone::kConclusion});
+  return section;
+}
+
+}  // namespace spscope

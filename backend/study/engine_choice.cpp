@@ -1,0 +1,67 @@
+#include "backend/study/engine_choice.h"
+
+#include <algorithm>
+#include <array>
+
+namespace spscope {
+namespace {
+
+// Whether blocks or ranks are dealt out otherwise than in a row.
+bool has_own_order(const Parameters& parameters) {
+  return std::ranges::any_of(std::array{"order", "ranks"}, [&](const char* name) {
+    return parameters.has(name) && parameters.text(name) != "contiguous";
+  });
+}
+
+EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters& parameters, int ulysses, int ring) {
+  EngineSetup setup{
+      .strategy = std::string(strategy), .own_order = has_own_order(parameters), .heads = job.model.heads};
+  const int ranks = job.cluster.plan_ranks();
+  if (strategy == "allgather_kv")
+    setup.gather = ranks;
+  else if (strategy.starts_with("megatron"))
+    setup.tensor = ranks;
+  else
+    setup.ulysses = std::max(1, ulysses), setup.ring = std::max(1, ring);
+  setup.sparse = has_sparse_masks(job);
+  setup.guidance = job.cluster.guidance;
+  setup.sharded = job.config.run.weights == WeightLayout::kSharded && job.cluster.ranks > 1;
+  return setup;
+}
+
+// As a strategy divides the ranks when it is run as it is; of USP a setting says it.
+EngineSetup whole_setup(const Job& job, std::string_view strategy, const Parameters& parameters) {
+  const int ranks = job.cluster.plan_ranks();
+  return setup_of(job, strategy, parameters, strategy == "ulysses" ? ranks : 1, strategy == "ring" ? ranks : 1);
+}
+
+}  // namespace
+
+bool has_sparse_masks(const Job& job) {
+  const MaskConfig& mask = job.config.mask;
+  return !mask.file.empty() || !job.config.model.activations.empty() || (mask.pattern != "dense" && mask.density < 1);
+}
+
+EngineSetup engine_setup(const Job& job, const StrategyResult& result) {
+  const RankMesh mesh = result.meshes.empty() ? RankMesh() : result.meshes.front();
+  return setup_of(job, result.name, result.parameters, mesh.ulysses, mesh.ring);
+}
+
+void restrict_to(const Engine& engine, Job& job) {
+  std::erase_if(job.strategies, [&](const ChosenStrategy& c) {
+    return c.from_all && !missing_in(engine, whole_setup(job, c.strategy->name, {})).empty();
+  });
+  Job asked = job;  // what the function looks at
+  asked.may_pick = nullptr;
+  job.may_pick = [&engine, asked = std::move(asked)](std::string_view strategy, const Parameters& setting) {
+    EngineSetup setup = whole_setup(asked, strategy, setting);
+    if (strategy == "usp") setup.ulysses = setting.integer("ulysses"), setup.ring = setting.integer("ring");
+    return missing_in(engine, setup).empty();
+  };
+}
+
+bool has_division(const Engine& engine, int guidance) {
+  return missing_in(engine, {.strategy = "single", .guidance = guidance}).empty();
+}
+
+}  // namespace spscope

@@ -1,0 +1,28 @@
+// Strategies in the terms of engines (backend/config/engines.h): which ones run them, and a job of what one engine has.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/analysis/strategy_result.h"
+#include "backend/config/engines.h"
+#include "backend/job/job.h"
+
+namespace spscope {
+
+// Whether masks leave pairs out; those of a file are taken to.
+bool has_sparse_masks(const Job& job);
+
+// What the result's plans ask of an engine, on the division of the ranks that the job has. Of layer passes with several
+// meshes: of the first.
+EngineSetup engine_setup(const Job& job, const StrategyResult& result);
+
+// Leaves those strategies and settings that the engine has; of strategies that were asked for by name all stay. The
+// division of the ranks is the job's own.
+void restrict_to(const Engine& engine, Job& job);
+
+// Whether the engine runs so many passes of guidance at once.
+bool has_division(const Engine& engine, int guidance);
+
+}  // namespace spscope

@@ -1,0 +1,31 @@
+// What an answer assumes of the code that runs it, and the same plan timed as other code or on other masks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "backend/job/job.h"
+#include "backend/study/quiet_run.h"
+
+namespace spscope {
+
+// "fa3 in compiled code"; "the costs of mine.toml" where a cluster gives its costs one by one.
+std::string code_text(const Job& job);
+
+struct OtherTime {
+  std::string text;  // "fa2 in official code"
+  std::int64_t end_to_end_ns = 0;
+};
+
+// One strategy, `argument` of -s, with the other usual kernel in the other usual code: FA2 or, for sparse masks,
+// FlexAttention in the code that a model was published with, in place of compiled code; or the other way round. Absent
+// where the cluster gives its costs one by one, and without an end-to-end time. `asked`: settings of the job.
+std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
+                                         const QuietRun& options);
+// The same strategy on masks of `sparge` at kUsualDensity. Absent likewise.
+std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,
+                                           const QuietRun& options);
+inline constexpr double kUsualDensity = 0.4;
+
+}  // namespace spscope

@@ -1,0 +1,85 @@
+"""Cells of models x clusters x masks x engines: each is answered on 30 lines, its first sentence is complete, it takes less
+than 10 s of processor time, and an engine's command has that engine's flags alone. Usage: advise_cells.py PROGRAM SOURCE
+WIDE (0: a few of the 60)."""
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+MODELS = ("wan2.1-t2v-1.3b", "wan2.1-t2v-14b", "hunyuanvideo", "cogvideox1.5-5b", "flux.1-dev")
+CLUSTERS = (["h100x8"], ["4090x8", "--ranks", "4"], ["a100x8", "--ranks", "2"], ["ndr-h100-x2"])
+FIRST = re.compile(r"(Use|On a usual host use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in compiled code, [0-9.,]+ (s|ms) "
+                   r"(with \w+ )?in official code[.;]")
+
+
+def engines_of(source):
+    """What is typed for the features of each engine, by its id."""
+    flags, engine = {}, None
+    for row in re.finditer(r'^(ENGINE|FEATURE)\((?:\w+, )?"([^"]+)"', (source / "backend/config/engines.def").read_text(), re.M):
+        if row[1] == "ENGINE":
+            engine = flags.setdefault(row[2], [])
+        else:
+            engine.append(row[2])
+    return flags
+
+
+def words_of(flag):
+    return [word for word in re.split(r"[\s=]", flag) if word and word != "{}"]
+
+
+def check(program, arguments, engine, flags):
+    with tempfile.TemporaryFile("w+") as out:
+        _, status, used = os.wait4(subprocess.Popen([program, "advise", *arguments], stdout=out).pid, 0)
+        out.seek(0)
+        answer = out.read()
+    assert status == 0, arguments
+    assert used.ru_utime + used.ru_stime < 10, (arguments, used)
+    text = " ".join(answer.split())
+    assert answer.count("\n") <= 30, answer
+    assert FIRST.match(text), answer
+    if engine is None:
+        assert "runs in" in text, text
+        return
+    command = re.search(r"In [A-Za-z0-9.\- ]+: (.*?) (?=Half of|This |A layer|The |Gather|Each |For |Another |wan|hunyuan|cog|flux)", text)[1]
+    typed = set(re.findall(r"(?<=[ (])--?[a-z][\w-]*|\w+(?==[0-9T])", command))
+    own = {word for flag in flags[engine] for word in words_of(flag)}
+    launch = {"--model-path", "--num-gpus", "--model", "--nproc_per_node", "--nproc-per-node", "--omni", "nproc_per_node"}
+    assert typed and typed <= own | launch, (typed - own - launch, command)
+
+
+def check_radial(program, page):
+    """docs/advice.md compares spscope with Radial Attention's published speed-ups on A100 and H100."""
+    for cluster in ("a100x8", "h100x8"):
+        seconds = {}
+        for ranks, strategy in ((1, "single"), (4, "ulysses"), (8, "ulysses")):
+            command = [program, "advise", "--model", "wan2.1-t2v-14b", "--cluster", cluster, "--ranks", str(ranks), "--pattern",
+                       "radial", "--kernel", "flex", "--implementation", "official", "-s", strategy, "--set",
+                       "cluster.guidance=1", "--set", "cluster.dp=1", "--json"]
+            answer = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+            seconds[ranks] = answer["comparison"]["strategies"][0]["end_to_end_ns"]
+        said = f"{seconds[1] / seconds[4]:.2f}x and {seconds[1] / seconds[8]:.2f}x on {cluster[:4].upper()}"
+        assert said in page, said
+
+
+def main(program, source, wide):
+    flags = engines_of(source)
+    assert len(flags) == 5 and all(flags.values()), flags
+    names, cells = itertools.cycle(flags), []
+    for model, cluster in itertools.product(MODELS, CLUSTERS):
+        engine = next(name for name in names if name != "wan" or model.startswith("wan2.1"))
+        for more, of in (([], None), (["--density", "0.4", "--seeds", "1"], None), (["--engine", engine], engine)):
+            cells.append((["--model", model, "--cluster", *cluster, *more], of))
+    assert len(cells) == 60
+    with ThreadPoolExecutor(2) as pool:
+        if wide:
+            check_radial(program, (source / "docs/advice.md").read_text("utf-8"))
+        list(pool.map(lambda cell: check(program, *cell, flags), cells if wide else cells[:6]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "1")
