@@ -77,16 +77,18 @@ void add_need(const ModeGroup& group, Section& section) {
 
 std::string memory_line(std::span<const StrategyResult* const> strategies) {
   const StrategyResult* most = nullptr;
+  int known = 0;
   const auto largest = [](const StrategyResult& s) {
     return s.memory_need.ranks[static_cast<std::size_t>(s.memory_need.fullest())].total();
   };
   for (const StrategyResult* s : strategies) {
     if (!s->legal() || s->memory_need.ranks.empty() || s->memory_need.limit == 0) continue;
+    ++known;
     if (most == nullptr || largest(*s) > largest(*most)) most = s;
   }
-  return most == nullptr ? ""
-                         : fmt::format("Memory: {}, which needs most of these, {}. It {}.", most->label,
-                                       verdict_text(most->memory_need), memory_sentence(most->memory_need));
+  if (most == nullptr) return "";
+  return fmt::format("Memory: {}{} {}. It {}.", most->label, known > 1 ? ", which needs most of these," : "",
+                     verdict_text(most->memory_need), memory_sentence(most->memory_need));
 }
 
 void fill_memory(const SectionInput& input, Section& section) {
@@ -96,7 +98,7 @@ void fill_memory(const SectionInput& input, Section& section) {
     Table table;
     bool any_end_to_end = false;
     const Workload& workload = comparison.workload;
-    table.columns = {text_column("strategy"),      {"peak of a rank", "memory_peak"},
+    table.columns = {text_column("strategy"),      {"activations, peak", "memory_peak"},
                      {"mean peak", "memory_peak"}, {"weights, all ranks", "parameters"},
                      {"end to end", "end_to_end"}, {"samples an hour", "samples_per_hour"}};
     for (const StrategyResult* s : group.strategies) {
@@ -115,7 +117,7 @@ void fill_memory(const SectionInput& input, Section& section) {
       table.caption +=
           (table.caption.empty() ? "" : ". ") +
           whole_generation(workload, outside_of(group), comparison.cluster ? comparison.cluster->outside_from : "");
-    drop_if_same(table, "mean peak", "peak of a rank");
+    drop_if_same(table, "mean peak", "activations, peak");
     drop_empty_columns(table);
     if (!table.rows.empty()) section.blocks.push_back(std::move(table));
     add_need(group, section);
