@@ -100,7 +100,7 @@ std::string certainty(const Advice& advice, const Judgement& judgement, int gpus
                        judgement.error->from);
   if (judgement.ranked.size() < 2)
     return advice.runs.strategies.size() < 2 ? "It was not compared with another strategy."
-                                             : "No other strategy can run here.";
+                                             : "No other plan can run here.";
   const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
                            static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
                        1;

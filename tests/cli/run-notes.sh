@@ -7,7 +7,7 @@ part oversubscribed
 # Ranks that share cores get no speed-up, neither as a number nor in the table, and the reader is told why.
 ranks=$(($(nproc) + 1))
 expect_exit 0 run -s ring -s single "${small[@]}" --set cluster.ranks=$ranks
-expect_out 'oversubscribed'
+expect_out 'fewer cores than ranks'
 expect_not_out 'vs ring'
 expect_not_out 'fastest'
 expect_exit 0 run -s ring "${small[@]}" --set cluster.ranks=$ranks --json

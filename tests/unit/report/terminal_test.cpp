@@ -235,7 +235,7 @@ TEST(Terminal, UnevenHeadsAreNoted) {
   c.workload.heads = 12;
   c.strategies[0].meshes[0].ulysses = 8;
   expect_said(
-      c, {"ulysses u4 gives 4 ranks 2 of the 12 heads and 4 ranks 1, which engines that need equal shares\nrefuse."},
+      c, {"ulysses u4 gives 4 ranks 2 of the 12 heads and 4 ranks 1, which engines that need equal shares refuse."},
       {"usp u2 r2 gives"});  // usp divides them evenly
 }
 
