@@ -150,7 +150,9 @@ std::string verdict_text(const MemoryNeed& need) {
   std::string text = "does not fit";
   if (need.verdict() == MemoryVerdict::kFitsAlone) {
     const auto [encoder_out, vae_out] = need.elsewhere();
-    text = fmt::format("fits only with the {} elsewhere{}", named(encoder_out, vae_out),
+    const bool one_stays = (encoder > 0 && !encoder_out) || (vae > 0 && !vae_out);
+    const std::string stays = one_stays ? fmt::format("together with the {}, but ", named(vae_out, !vae_out)) : "";
+    text = fmt::format("fits {}only with the {} elsewhere{}", stays, named(encoder_out, vae_out),
                        encoder_out ? "" : " or decoding in tiles");
   } else if (need.verdict() == MemoryVerdict::kFits) {
     text = encoder + vae > 0 ? fmt::format("fits together with the {}", named(encoder > 0, vae > 0)) : "fits";

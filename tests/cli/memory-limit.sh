@@ -26,15 +26,18 @@ expect_json 'd["strategies"][0]["memory_need"]["limit_bytes"] == 80 * 2**30' 'd[
 wan=(--set model.preset=wan2.1-t2v-14b --set mask.pattern=dense --set mask.block=256 --set cluster.preset=4090x8
   --set cluster.ranks=4 --set run.scope=layer)
 expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weights=sharded
-expect_out ' the VAE elsewhere or decoding in tiles' ' GiB to spare, which is tight; ' 'text encoder, about 10.6 GiB for this model'
+expect_out 'Memory: ulysses u4 fits together with the text encoder, but only with the VAE elsewhere or decoding in tiles'
+need='d["strategies"][0]["memory_need"]' ranks='d["strategies"][0]["memory_need"]["bytes_by_rank"]'
+expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weights=sharded --json
+expect_json "$need[\"verdict\"] == \"fits_alone\"" "$need[\"tight\"]" "0 < $need[\"margin_bytes\"] < 1.2 * 2**30" \
+  "$need[\"not_counted\"][\"text_encoder\"] == 2 * 5681 * 10**6" "$need[\"not_counted\"][\"vae\"] > 20 * 2**30"
 expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=int8 --set run.text_encoder=cpu --json
-expect_json 'd["strategies"][0]["memory_need"]["verdict"] == "fits_alone"' \
-  'd["strategies"][0]["memory_need"]["not_counted"]["text_encoder"] == 0' \
-  'all(14.2e9 < r["weights"] < 14.4e9 and r["text_encoder"] == 0 for r in d["strategies"][0]["memory_need"]["bytes_by_rank"])'
+expect_json "$need[\"not_counted\"][\"text_encoder\"] == 0" \
+  "all(14.2e9 < r[\"weights\"] < 14.4e9 and r[\"text_encoder\"] == 0 for r in $ranks)"
+expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=fp8 --set run.text_encoder=sharded --set run.other_gib=1.5 --json
+expect_json "all(r[\"other\"] == 1.5 * 2**30 and r[\"text_encoder\"] == 5681 * 10**6 // 2 for r in $ranks)"
 expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=int8 --set run.text_encoder=gpu
-expect_out ' 10.6 text encoder' 'it fits with the text encoder elsewhere (run.text_encoder = cpu)'
-expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=fp8 --set run.text_encoder=sharded --set run.other_gib=1.5
-expect_out ' 1.5 other' ' 2.6 text encoder'
+expect_out 'ulysses u4 cannot run: needs ' '(run.text_encoder = cpu)'
 expect_refused 'did you mean "int8"?' -- plan --set run.weight_dtype=int88
 
 # A cluster file's name is its owner's: no count is read out of it.

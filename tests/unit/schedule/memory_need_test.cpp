@@ -126,8 +126,10 @@ TEST(MemoryNeed, SaysWhatFitsAndWhatIsNotCounted) {
       {"tight", 48, 31, 10.5, 0.5, 8,
        "fits together with the text encoder and VAE, with 2.0 GiB to spare, which is tight; "},
       {"VAE out", 48, 31, 10.5, 0.5, 24,
-       "fits only with the VAE elsewhere or decoding in tiles, with 6.5 GiB to spare; "},
-      {"encoder out", 48, 38, 10.5, 0.5, 10, "fits only with the text encoder elsewhere, with 3.5 GiB to spare; "},
+       "fits together with the text encoder, but only with the VAE elsewhere or decoding in tiles, with 6.5 GiB to "
+       "spare; "},
+      {"encoder out", 48, 38, 10.5, 0.5, 10,
+       "fits together with the VAE, but only with the text encoder elsewhere, with 3.5 GiB to spare; "},
       {"both out", 32, 31.5, 10.5, 0.5, 24,
        "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight; "},
       {"neither", 24, 31, 0, 0, 0, "does not fit"},
