@@ -21,8 +21,8 @@ constexpr std::string_view kFeatureNames[kEngineFeatures] = {"ulysses",
 
 std::vector<Engine> make_engines() {
   std::vector<Engine> list;
-#define ENGINE(id, title, models, launch, separator, repository) \
-  list.push_back({id, title, models, launch, separator, repository});
+#define ENGINE(id, title, models, launch, separator, ring_note, repository) \
+  list.push_back({id, title, models, launch, separator, ring_note, repository});
 #define FEATURE(feature, text, page) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
 #include "backend/config/engines.def"

@@ -21,7 +21,7 @@ struct Engine {
   struct Feature {
     std::string_view text, page;  // empty: it has none
   };
-  std::string_view id, title, models, launch, separator, repository;
+  std::string_view id, title, models, launch, separator, ring_note, repository;
   std::array<Feature, kEngineFeatures> features = {};
 
   const Feature& feature(EngineFeature f) const { return features[static_cast<std::size_t>(f)]; }

@@ -126,10 +126,10 @@ std::string evidence(const Advice& advice, const Judgement& judgement) {
                      own_label(reference));
 }
 
-// The fastest that some engine runs; nullptr: none.
+// The fastest that so many engines run; nullptr: none.
 const StrategyResult* fastest_of_engines(const Advice& advice, const Judgement& judgement, std::size_t engines) {
   for (const StrategyResult* s : judgement.ranked)
-    if (advice.engines.at(s->id).size() >= std::max<std::size_t>(1, engines)) return s;
+    if (advice.engines.at(s->id).size() == engines) return s;
   return nullptr;
 }
 
@@ -143,13 +143,14 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
   const std::vector<std::string_view>& own = advice.engines.at(advice.fastest);
   std::size_t most = 0;
   for (const auto& [id, list] : advice.engines) most = std::max(most, list.size());
-  const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
-  if (most == 0 || (!own.empty() && !uneven)) return "";
-  const StrategyResult* other = fastest_of_engines(advice, judgement, uneven ? most : 1);
+  const StrategyResult* other = fastest_of_engines(advice, judgement, most);
+  if (own.size() == most || other == nullptr) return "";
   const std::string runs = fmt::format("{} runs in {} and is slower by {}.", own_label(*other),
                                        fmt::join(advice.engines.at(other->id), ", "), slower_text(fastest, *other));
   if (own.empty()) return fmt::format("No engine of docs/engines.md has {}: {}", fastest.name, runs);
-  return fmt::format("Its heads are uneven, which {} alone take: {}", fmt::join(own, " and "), runs);
+  const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
+  return fmt::format("{} {} alone: {}", uneven ? "Its heads are uneven, which suits" : "It runs in",
+                     fmt::join(own, " and "), runs);
 }
 
 std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
@@ -158,6 +159,7 @@ std::string flags_sentence(const Advice& advice, const Job& job, const Engine& e
   if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
   std::string text = fmt::format("In {}: {}", engine.title, engine_command(engine, setup));
   if (job.cluster.dp > 1) text += fmt::format(", {} times", job.cluster.dp);
+  if (setup.ring > 1 && !engine.ring_note.empty()) text += fmt::format(" ({})", engine.ring_note);
   return text;
 }
 
@@ -288,7 +290,7 @@ std::vector<AdvicePart> advice_details(const Advice& advice, bool all) {
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : c.strategies) strategies.push_back(&s);
   add(parts, memory_line(strategies), 0, Tone::kNote);
-  for (std::string& note : deciding_notes(advice)) add(parts, std::move(note), 2, Tone::kNote);
+  for (std::string& note : deciding_notes(advice)) add(parts, std::move(note), 1, Tone::kNote);
   if (!advice.fastest.empty()) {
     const StrategyResult& fastest = advice.result(advice.fastest);
     if (fastest.end_to_end_ns && fastest.outside_layers_ns)

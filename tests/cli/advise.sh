@@ -55,7 +55,7 @@ expect_json '"hosts with PCIe differ" in d["sentences"][0]' '"alltoall_perf -g 4
 expect_exit 0 advise --model wan2.1-t2v-1.3b --cluster h100x8 --set cluster.guidance=1 --set cluster.dp=1 --json
 expect_json '"4 ranks 2 of the 12 heads and 4 ranks 1" in d["notes"][0]' 'd["engines"]["ulysses"] == ["diffusers", "vllm-omni"]' \
   'any(x["uneven_heads"] for x in d["comparison"]["strategies"] if x["name"] == "ulysses")' \
-  'd["best"] != "ulysses" or any("Its heads are uneven" in x for x in d["sentences"])'
+  'd["best"] != "ulysses" or any("Its heads are uneven, which suits diffusers and vllm-omni alone: " in x for x in d["sentences"])'
 
 # What an engine has, and nothing else.
 expect_exit 0 advise "${dense[@]}" --engine diffusers --json

@@ -15,7 +15,7 @@ def table_of(source):
     for kind, fields in ROW.findall((source / "backend/config/engines.def").read_text("utf-8")):
         texts = ["".join(re.findall(r'"([^"]*)"', field)) for field in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', fields)]
         if kind == "ENGINE":
-            engine, title, _, launch, _, repository = texts
+            engine, title, _, launch, _, _, repository = texts
             lines.append(f"| **{title}**, `--engine {engine}` | how it starts | `{launch}` | |")
             continue
         feature, page = fields.split(",")[0].strip(), texts[2]
