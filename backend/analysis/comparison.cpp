@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "backend/analysis/judgement.h"
 #include "backend/analysis/layer_spread.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/analysis/run_models.h"
@@ -64,8 +65,58 @@ MemoryNeed memory_of_ranks(const Plan& plan, const std::vector<RankUsage>& usage
   return memory_need(plan, activations, *setting.model, setting.run, *setting.cluster);
 }
 
+// The layer passes of a strategy that reasons rest on: up to 8 of those that it has, evenly, and fewer of so many ranks
+// that scheduling them anew would take seconds. The same ones for every strategy of a workload.
+class ProbedPasses {
+ public:
+  ProbedPasses(const WorkloadRecord& workload, const std::optional<ClusterPreset>& cluster, std::size_t runs)
+      : workload_(workload), cluster_(cluster), runs_(runs) {
+    constexpr std::int64_t kMost = 8, kPairsOfRanks = 16384;
+    const std::int64_t ranks = std::max(1, workload.ranks);
+    const auto most = static_cast<std::size_t>(std::clamp<std::int64_t>(kPairsOfRanks / (ranks * ranks), 1, kMost));
+    wanted_ = std::min(runs, most);
+  }
+
+  // Runs come in their stored order.
+  void add(const RunRecord& run, const Plan& plan, const Timeline& timeline) {
+    const std::size_t number = number_++;
+    if (wanted_ == 0 || number != next_ * runs_ / wanted_) return;
+    ++next_;
+    if (!cluster_ || run.provenance.network != Source::kModelled) return;
+    if (!joins_nodes(*cluster_, plan.ranks, workload_.gpus_per_node)) return;
+    if (steps_.empty() || step_ != run.denoise_step) {
+      EditablePasses& step = steps_.emplace_back();
+      step.cluster = *cluster_;
+      step.gpus_per_node = workload_.gpus_per_node;
+      step.ranks_in_use = plan.ranks * workload_.guidance * workload_.data_parallel;
+      step.hosts = run.provenance.compute == Source::kModelled;
+      step_ = run.denoise_step;
+    }
+    steps_.back().passes.push_back({plan, timeline});
+  }
+
+  // None unless all that are wanted were added.
+  Probes take() {
+    Probes probes;
+    std::size_t passes = 0;
+    for (EditablePasses& step : steps_) {
+      passes += step.passes.size();
+      probes.push_back(std::make_shared<const Probe>(std::move(step)));
+    }
+    return passes == wanted_ ? probes : Probes{};
+  }
+
+ private:
+  const WorkloadRecord& workload_;
+  const std::optional<ClusterPreset>& cluster_;
+  std::size_t runs_, wanted_ = 0, number_ = 0, next_ = 0;
+  std::vector<EditablePasses> steps_;
+  int step_ = 0;
+};
+
 StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, const RunRecord& record,
-                   const WorkloadRecord& workload, const Setting& setting, FiguresByPlan& figures) {
+                   const WorkloadRecord& workload, const Setting& setting, FiguresByPlan& figures,
+                   ProbedPasses& probed) {
   StoredRun run;
   run.record = record;
   run.usage = reader.usage(record.run_id);
@@ -83,8 +134,10 @@ StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, co
                   .emplace(*record.plan_id, PlanFigures{imbalance_ratios(plan, attended_area(plan)),
                                                         memory_of_ranks(plan, run.usage, setting)})
                   .first;
-    if (timeline)
+    if (timeline) {
       add_timeline(run, plan, *timeline, models_of(workload, strategy, record, plan.ranks, setting.cluster));
+      probed.add(record, plan, *timeline);
+    }
     const bool measured = record.provenance.compute == Source::kMeasured;
     if (timeline && measured && setting.cluster)
       run.modelled_compute_ns = modelled_compute_ns(plan, setting.cluster->cost);
@@ -269,11 +322,14 @@ std::vector<Comparison> compare_store(const StoreReader& reader, const OnRun& on
     for (const StrategyRecord& strategy : strategies) {
       if (strategy.workload_id != workload.workload_id) continue;
       std::vector<StoredRun> runs;
-      for (const RunRecord& record : runs_of_workloads[w][strategy.strategy_id]) {
-        runs.push_back(load_run(reader, strategy, record, workload, setting, figures));
+      const std::vector<RunRecord>& records = runs_of_workloads[w][strategy.strategy_id];
+      ProbedPasses probed(workload, setting.cluster, records.size());
+      for (const RunRecord& record : records) {
+        runs.push_back(load_run(reader, strategy, record, workload, setting, figures, probed));
         counted.add_one();
       }
       StrategyResult result = summarize(strategy, runs);
+      result.probes = probed.take();
       set_layer_spread(result);
       if (setting.cluster && result.mode == RunMode::kSimulate)
         result.outside_layers_ns = outside_layers_ns(c.workload, *setting.cluster);
@@ -284,6 +340,7 @@ std::vector<Comparison> compare_store(const StoreReader& reader, const OnRun& on
     c.workload.layer_passes_done = layer_passes_done(c.strategies);
     set_speedups(c.strategies);
     set_speedup_spread(c.strategies);
+    set_attributions(c);
     comparisons.push_back(std::move(c));
   }
   return comparisons;

@@ -58,6 +58,7 @@ class Explaining {
     e.provenance = run->provenance;
     StoredRun stored;
     stored.record = *run;
+    stored.usage = reader_.usage(run->run_id);
     stored.repeats = reader_.repeats(run->run_id);
     const auto repeat = repeat_of(stored.repeats);
     if (!repeat && request_.repeat) return missing(std::move(e), fmt::format("it has no repeat {}", *request_.repeat));
@@ -76,7 +77,13 @@ class Explaining {
     if (!edit_) add_path(e, plan, *timeline, models);
     const bool goes_on = scheduled && std::next(run) != runs.end() && std::next(run)->denoise_step == place_.second;
     add_waits(e, stored, goes_on);
-    add_stragglers(e, stored, plan, reader_.usage(run->run_id));
+    add_stragglers(e, stored, plan);
+    if (!edit_) {
+      const auto spread_ns = half_interquartile_range(stored.repeats);
+      stored.repeats = {*repeat};
+      e.result = summarize(result, {&stored, 1});
+      e.result.makespan_spread_ns = spread_ns;
+    }
     if (request_.edits) add_edits(e, runs, *run, {std::move(plan), *std::move(timeline)});
     return e;
   }
@@ -127,10 +134,9 @@ class Explaining {
       if (wait.collective == "end") e.end_waits.push_back(wait);
   }
 
-  void add_stragglers(StrategyExplanation& e, const StoredRun& stored, const Plan& plan,
-                      const std::vector<RankUsage>& usage) {
+  void add_stragglers(StrategyExplanation& e, const StoredRun& stored, const Plan& plan) {
     std::vector<double> tiles;
-    for (const RankUsage& rank : usage) tiles.push_back(rank.tiles);
+    for (const RankUsage& rank : stored.usage) tiles.push_back(rank.tiles);
     tiles.resize(stored.times.compute_ns.size(), 0);
     std::vector<RankWait> waits = e.waits;
     waits.insert(waits.end(), e.end_waits.begin(), e.end_waits.end());
@@ -204,7 +210,9 @@ class Explaining {
       stored.passes.push_back({same ? std::move(own_pass.plan) : reader_.plan(*other.plan_id), *std::move(timeline)});
     }
     e.all_edits = edits_of(e, stored);
-    const Rescheduler rescheduler(stored);
+    const auto probe = std::make_shared<const Probe>(std::move(stored), own);
+    const Rescheduler& rescheduler = probe->rescheduler();
+    if (run.provenance.network == Source::kModelled) e.result.probes = {probe};
     for (const TimeEdit& edit : e.all_edits) {
       if (edit_ && edit.kind != TimeEditKind::kNone && edit.kind != edit_) continue;
       request_.cancelled.require_going();
@@ -237,38 +245,6 @@ class Explaining {
   std::optional<ClusterPreset> cluster_;
   std::optional<std::vector<double>> densities_;
 };
-
-std::string_view cause_phrase(Cause cause) {
-  switch (cause) {
-    case Cause::kLaunches:
-      return "launching attention";
-    case Cause::kRows:
-      return "query rows that every launch takes up anew";
-    case Cause::kTiles:
-      return "attention on tiles";
-    case Cause::kMerges:
-      return "merging partial results";
-    case Cause::kCopies:
-      return "packing and copying inside the ranks";
-    case Cause::kKernels:
-      return "the other kernels of the layer";
-    case Cause::kSlowdown:
-      return "kernels that communication beside them slows";
-    case Cause::kLateRank:
-      return "waiting for late ranks";
-    case Cause::kLatency:
-      return "starting transfers";
-    case Cause::kWireInside:
-      return "data on the wire inside nodes";
-    case Cause::kWireBetween:
-      return "data on the wire between nodes";
-    case Cause::kHost:
-      return "waiting for the host";
-    case Cause::kIdle:
-      break;
-  }
-  return "gaps between operations";
-}
 
 bool is_called(const StrategyResult& s, const std::string& text) {
   return s.id == text || s.name == text || s.label == text;
@@ -328,44 +304,26 @@ const StrategyResult* fastest_at(const Judgement& judgement, const Explaining& e
   return fastest;
 }
 
-void add_reasons(Explanation& explanation, const Judgement& judgement) {
+void add_reasons(Explanation& explanation, Judgement judgement) {
   const auto fastest = std::ranges::find(explanation.strategies, explanation.fastest, &StrategyExplanation::id);
   if (fastest == explanation.strategies.end() || !fastest->missing.empty()) return;
+  const std::vector<const StrategyResult*> compared = std::move(judgement.ranked);
+  judgement.ranked = {&fastest->result};
+  Without of_fastest(fastest->result.probes);
   for (StrategyExplanation& e : explanation.strategies) {
-    const bool compares = std::ranges::any_of(judgement.ranked, [&](const StrategyResult* s) { return s->id == e.id; });
-    if (e.missing.empty() && compares)
-      e.reason = pass_reason(e.mean_terms, e.path_terms, fastest->mean_terms, fastest->path_terms);
+    const bool compares = std::ranges::any_of(compared, [&](const StrategyResult* s) { return s->id == e.id; });
+    if (!e.missing.empty() || !compares || &e == &*fastest || !judgement.slower(e.result)) continue;
+    Without of_e(e.result.probes);
+    if (auto found = attribute(e.result, fastest->result, of_e, of_fastest))
+      e.result.attributions = {*std::move(found)};
+    e.reason = reason_for(e.result, fastest->result);
+    if (!e.reason) continue;
+    e.more_on_path = e.path_terms - fastest->path_terms;
+    e.reason_text = reason_text(*e.reason, e.result, fastest->result);
   }
 }
 
 }  // namespace
-
-std::optional<PassReason> pass_reason(const TimeTerms& slower_mean, const TimeTerms& slower_path,
-                                      const TimeTerms& faster_mean, const TimeTerms& faster_path) {
-  PassReason reason;
-  reason.difference_ns = slower_path.total() - faster_path.total();
-  if (reason.difference_ns <= 0) return std::nullopt;
-  reason.mean_terms = slower_mean - faster_mean;
-  reason.path_terms = slower_path - faster_path;
-  std::tie(reason.mean_cause, reason.mean_cause_ns) = largest_cause(reason.mean_terms);
-  std::tie(reason.path_cause, reason.path_cause_ns) = largest_cause(reason.path_terms);
-  reason.means_mislead = means_mislead(reason.mean_terms, reason.path_terms);
-  return reason;
-}
-
-std::string pass_reason_text(const PassReason& reason, const std::string& label) {
-  std::string text =
-      fmt::format("{} takes {} longer: along the critical path {}{} for {}", label,
-                  duration_text(static_cast<double>(reason.difference_ns)),
-                  duration_text(static_cast<double>(reason.path_cause_ns)),
-                  reason.path_cause_ns <= reason.difference_ns ? " of it" : " more", cause_phrase(reason.path_cause));
-  if (reason.mean_cause == reason.path_cause) return text;
-  text += fmt::format("; by means over ranks {} for {}", duration_text(static_cast<double>(reason.mean_cause_ns)),
-                      cause_phrase(reason.mean_cause));
-  if (!reason.means_mislead) return text;
-  return text + (reason.mean_cause == Cause::kLateRank ? ", which are late because of that transfer"
-                                                       : ", none of which is on the critical path");
-}
 
 std::string unchanged_text(const StrategyExplanation& explanation) {
   if (explanation.edits.empty() || explanation.edits.front().makespan_ns == explanation.makespan_ns) return "";
@@ -383,13 +341,11 @@ Explanation explain(const StoreReader& reader, const ExplainRequest& request) {
 
 Explanation explain(const StoreReader& reader, std::span<const Comparison> comparisons, const ExplainRequest& request) {
   const ExplainedMode of = explained_mode(reader, comparisons);
-  const bool known = request.strategy.empty() || std::ranges::any_of(of.strategies, [&](const StrategyResult* s) {
-                       return is_called(*s, request.strategy);
-                     });
-  if (!known) {
+  for (const std::string& name : request.strategies) {
+    if (std::ranges::any_of(of.strategies, [&](const StrategyResult* s) { return is_called(*s, name); })) continue;
     std::vector<std::string> ids;
     for (const StrategyResult* s : of.strategies) ids.push_back(s->id);
-    throw Error(ErrorCode::kUsage, fmt::format("the file has no times of a strategy \"{}\"", request.strategy),
+    throw Error(ErrorCode::kUsage, fmt::format("the file has no times of a strategy \"{}\"", name),
                 fmt::format("it has {}", fmt::join(ids, ", ")));
   }
   const Judgement judgement = judge(of.group);
@@ -401,18 +357,23 @@ Explanation explain(const StoreReader& reader, std::span<const Comparison> compa
   Explaining explaining(reader, of.workload, request, place);
   const StrategyResult* fastest = fastest_at(judgement, explaining);
   explanation.fastest = fastest != nullptr ? fastest->id : "";
+  const auto wanted = [&](const StrategyResult& s) {
+    return request.strategies.empty() ||
+           std::ranges::any_of(request.strategies, [&](const std::string& name) { return is_called(s, name); });
+  };
   for (const StrategyResult* s : of.strategies)
-    if (request.strategy.empty() || is_called(*s, request.strategy) || s == fastest)
-      explanation.strategies.push_back(explaining.strategy(*s));
+    if (wanted(*s) || s == fastest) explanation.strategies.push_back(explaining.strategy(*s));
   if (fastest != nullptr) std::ranges::stable_sort(explanation.strategies, {}, &StrategyExplanation::makespan_ns);
   add_reasons(explanation, judgement);
+  for (StrategyExplanation& e : explanation.strategies) e.result.probes.clear();  // plans of a whole denoise step
   return explanation;
 }
 
 std::optional<StrategyExplanation> explain_edit(const StoreReader& reader, std::span<const Comparison> comparisons,
                                                 const ExplainRequest& request, TimeEditKind edit) {
   const ExplainedMode of = explained_mode(reader, comparisons);
-  const auto found = std::ranges::find(of.strategies, request.strategy, &StrategyResult::id);
+  if (request.strategies.empty()) return std::nullopt;
+  const auto found = std::ranges::find(of.strategies, request.strategies.front(), &StrategyResult::id);
   if (found == of.strategies.end()) return std::nullopt;
   return Explaining(reader, of.workload, request, chosen_place(of.strategies, request), edit).strategy(**found);
 }

@@ -29,24 +29,6 @@ struct PathVisit {
   std::int64_t ns = 0;
 };
 
-// Why a strategy takes longer than the fastest in this layer pass, by means over ranks and along the critical path: of
-// both, the terms of the slower one minus those of the faster one add up to the difference.
-struct PassReason {
-  std::int64_t difference_ns = 0;
-  TimeTerms mean_terms, path_terms;
-  Cause mean_cause = Cause::kIdle, path_cause = Cause::kIdle;  // with the largest sums of terms
-  std::int64_t mean_cause_ns = 0, path_cause_ns = 0;
-  // The cause by means takes no more time on this path than on the other: mending it would not help. Means that say
-  // ranks wait for a late one mislead when it is late because of transfers.
-  bool means_mislead = false;
-};
-// Absent when it does not take longer.
-std::optional<PassReason> pass_reason(const TimeTerms& slower_mean, const TimeTerms& slower_path,
-                                      const TimeTerms& faster_mean, const TimeTerms& faster_path);
-// "ring r8 takes 2.49 ms longer: 1.90 ms of it for data on the wire between nodes, by the critical path; means over
-// ranks say ..., of which nothing is on the path"
-std::string pass_reason_text(const PassReason& reason, const std::string& label);
-
 struct EditResult {
   TimeEdit edit;
   std::int64_t makespan_ns = 0;       // of this layer pass, scheduled anew
@@ -72,7 +54,12 @@ struct StrategyExplanation {
   std::vector<NamedStep> top_steps;    // longest first
   std::vector<PathVisit> path_visits;  // longest first; of equal ones the lower rank
   std::vector<std::int64_t> slack_ns;  // by OpId
-  std::optional<PassReason> reason;    // absent for the fastest and where times do not compare
+  StrategyResult result;               // as if this layer pass had run alone
+  // Why it is slower than the fastest, with the terms that both have along their paths; absent for the fastest and
+  // where times do not compare or do not show that it is slower.
+  std::optional<Reason> reason;
+  TimeTerms more_on_path;  // of path_terms than the fastest has, where there is a reason
+  std::string reason_text;
 
   std::vector<RankWait> waits;                  // for partners, longest first: they add up to wait_late_peer_ns
   std::vector<std::int64_t> wait_late_peer_ns;  // by rank
@@ -102,9 +89,10 @@ struct Explanation {
 struct ExplainRequest {
   std::optional<int> layer, denoise_step;  // absent: of the slowest layer pass (slowest_pass.h)
   std::optional<int> repeat;               // absent: of each strategy the one with the median makespan
-  std::string strategy;                    // id, name or label of the only one to explain beside the fastest; "": all
-  bool edits = true;                       // whether plans are scheduled anew
-  CancelToken cancelled;                   // then explaining ends soon, with an Error (kCancelled)
+  // Ids, names or labels of those to explain beside the fastest; none: all. Of explain_edit() the id of one.
+  std::vector<std::string> strategies;
+  bool edits = true;      // whether plans are scheduled anew; without, reasons rest on terms alone
+  CancelToken cancelled;  // then explaining ends soon, with an Error (kCancelled)
 };
 
 // The first workload that has times, and of it the first mode. Throws Error: no workload, or no layer pass that every
@@ -112,7 +100,7 @@ struct ExplainRequest {
 Explanation explain(const StoreReader& reader, const ExplainRequest& request);
 // The same of what compare_store() gave for this file, which takes as long as reading it.
 Explanation explain(const StoreReader& reader, std::span<const Comparison> comparisons, const ExplainRequest& request);
-// Of the strategy with the id request.strategy what it says of kNone and of this edit, with their timelines, and
+// Of the strategy that request.strategies names what it says of kNone and of this edit, with their timelines, and
 // nothing that they do not rest on: no paths, and no reasons. Absent when it does not explain this strategy.
 std::optional<StrategyExplanation> explain_edit(const StoreReader& reader, std::span<const Comparison> comparisons,
                                                 const ExplainRequest& request, TimeEditKind edit);

@@ -1,6 +1,7 @@
 #include "backend/analysis/judgement.h"
 
 #include <algorithm>
+#include <map>
 
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/trust.h"
@@ -62,8 +63,30 @@ std::string_view lead_name(Lead lead) {
 
 std::optional<Reason> Judgement::reason(const StrategyResult& strategy) const {
   if (lead == Lead::kUnknown || &strategy == ranked.front()) return std::nullopt;
-  if (std::ranges::find(ranked, &strategy) == ranked.end()) return std::nullopt;
+  if (std::ranges::find(ranked, &strategy) == ranked.end() || !slower(strategy)) return std::nullopt;
   return reason_for(strategy, *ranked.front());
+}
+
+bool Judgement::slower(const StrategyResult& strategy) const {
+  const StrategyResult& first = *ranked.front();
+  if (error) return !within_model(first, strategy, error->median);
+  if (first.makespan_spread_ns || strategy.makespan_spread_ns) return !within_spread(first, strategy);
+  return !within_model(first, strategy, kLargestSpread);
+}
+
+void set_attributions(Comparison& comparison) {
+  for (const ModeGroup& group : by_mode(comparison)) {
+    const Judgement judgement = judge(group);
+    if (judgement.lead == Lead::kUnknown) continue;
+    std::map<const StrategyResult*, Without> without;
+    for (const StrategyResult* s : judgement.ranked) without.try_emplace(s, s->probes);
+    for (StrategyResult& s : comparison.strategies) {
+      const auto end = std::ranges::find(judgement.ranked, &s);
+      for (auto faster = judgement.ranked.begin(); end != judgement.ranked.end() && faster != end; ++faster)
+        if (auto found = attribute(s, **faster, without.at(&s), without.at(*faster)))
+          s.attributions.push_back(*std::move(found));
+    }
+  }
 }
 
 Judgement judge(const ModeGroup& group) {

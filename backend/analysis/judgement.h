@@ -40,11 +40,18 @@ struct Judgement {
   const StrategyResult* winner() const {
     return lead == Lead::kClear && !foreign && refused.empty() ? ranked.front() : nullptr;
   }
+  // Whether the times show that another of `ranked` is slower than the first: by more than the error of the model, or
+  // the spread of the repeats; of a single one by more than kLargestSpread, up to which repeats are judged at all.
+  bool slower(const StrategyResult& strategy) const;
   // Why another strategy is slower than the first of `ranked`; absent for the first, for those that are not in it, and
-  // where times do not compare.
+  // where times do not compare or do not show that it is slower().
   std::optional<Reason> reason(const StrategyResult& strategy) const;
 };
 
 Judgement judge(const ModeGroup& group);
+
+// Sets StrategyResult::attributions of each strategy for those of its mode that are faster. Times of which nothing can
+// be judged have none.
+void set_attributions(Comparison& comparison);
 
 }  // namespace spscope

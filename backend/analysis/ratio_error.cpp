@@ -47,7 +47,7 @@ std::string why_unmeasured(const Workload& workload, MachineKind kind, const Str
     return "over PCIe with more than two GPUs the order of strategies differs from host to host (docs/accuracy.md)";
   const bool a_is_faster = a.makespan_ns.value_or(0) <= b.makespan_ns.value_or(0);
   const std::optional<Reason> reason = a_is_faster ? reason_for(b, a) : reason_for(a, b);
-  if (reason && reason->cause == Cause::kLateRank)
+  if (reason && reason->cause() == Cause::kLateRank)
     return "they differ only in load balance, for which no GPU measurement is published";
   return "";
 }

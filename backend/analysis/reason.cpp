@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
-#include <tuple>
+#include <utility>
 
 #include "backend/analysis/over_ranks.h"
 #include "backend/base/number_text.h"
@@ -23,17 +24,16 @@ std::string launches_text(const StrategyResult& s) {
   return fmt::format("{:.{}f}", launches, launches == static_cast<double>(static_cast<std::int64_t>(launches)) ? 0 : 1);
 }
 
-// `passes`: of how many layer passes the lists are sums.
+// What a strategy sends a rank beside another one: "; it sends 1.35 GB a rank instead of 484 MB". `passes`: of how many
+// layer passes the lists are sums.
 std::string bytes_instead(const std::vector<std::int64_t>& slower, const std::vector<std::int64_t>& faster,
-                          double passes, const char* verb) {
-  if (slower.empty()) return "";
+                          double passes) {
+  if (slower.empty() || faster.empty()) return "";
   const double bytes = mean_over_ranks(slower) / passes, instead = mean_over_ranks(faster) / passes;
   if (bytes <= 0) return "";
-  if (bytes_text(bytes) == bytes_text(instead)) return fmt::format(", {} the same {} a rank", verb, bytes_text(bytes));
-  if (bytes < instead)
-    return fmt::format(", at a lower rate: {} only {} a rank and not {}", verb, bytes_text(bytes), bytes_text(instead));
-  return fmt::format(", {} {} a rank{}", verb, bytes_text(bytes),
-                     faster.empty() ? "" : " instead of " + (instead > 0 ? bytes_text(instead) : "none"));
+  const std::string text = bytes_text(bytes), other = instead > 0 ? bytes_text(instead) : "none";
+  if (text == other) return fmt::format("; both send {} a rank", text);
+  return fmt::format("; it sends {}{} a rank instead of {}", bytes < instead ? "only " : "", text, other);
 }
 
 // How far the slowest rank of each layer pass is above the mean of its ranks, a mean over layer passes.
@@ -64,91 +64,157 @@ Subject at_worst_pass(const StrategyResult& s, std::optional<int> rank) {
   return subject;
 }
 
-Sentence late_sentence(const LateRank& late, std::int64_t cause_ns, const StrategyResult& s, double passes) {
+// "ranks wait 4.41 ms for rank 2, which computes 12 % longer than the mean"; without the words of a rank where they do
+// not say more.
+void add_late(const std::optional<LateRank>& late, const Sentence& wait, std::int64_t wait_ns, const StrategyResult& s,
+              double passes, SentenceBuilder& words) {
   constexpr double kShown = 0.0005;  // reads as 0.1 % and more
   constexpr std::int64_t kLargePart = 5;
   // Figures of one rank over all layer passes explain waits that are for it in nearly all of them.
   constexpr double kNearlyAll = 0.9;
-  if (late.share < kNearlyAll && s.by_layer.size() > 1)
-    return SentenceBuilder()
-        .add("waiting for ")
-        .name("the slowest rank of each layer pass", at_worst_pass(s, {}))
-        .add(fmt::format(", on average {} above the mean", percent_text(mean_excess(s))))
-        .take();
-  SentenceBuilder sentence;
-  sentence.add("waiting for ")
-      .add(late.share < 0.5 ? "one rank or another, longest for " : "")
-      .name(fmt::format("rank {}", late.rank), at_worst_pass(s, late.rank));
-  if (late.more_tiles >= kShown)
-    sentence.add(fmt::format(", which has {} more active tiles than the mean", percent_text(late.more_tiles)));
-  else if (late.more_compute >= kShown)
-    sentence.add(fmt::format(", which computes {} longer than the mean", percent_text(late.more_compute)));
-  if (!late.heads.empty())
-    sentence.add(late.heads.ends_with("heads") ? " (" + late.heads + ")" : fmt::format(" (heads {})", late.heads));
-  if (late.ring_step > 0 && late.ring_step_ns * kLargePart >= cause_ns)
-    sentence.add(fmt::format(", most of all before ring step {} ({})", late.ring_step,
-                             duration_text(static_cast<double>(late.ring_step_ns) / passes)));
-  return sentence.take();
-}
-
-std::string cause_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
-                       double passes) {
-  switch (reason.cause) {
-    case Cause::kLaunches:
-      return fmt::format("for launching attention, {} times a rank instead of {}", launches_text(slower),
-                         launches_text(faster));
-    case Cause::kRows:
-      return fmt::format("for query rows that every launch takes up anew, in {} launches a rank instead of {}",
-                         launches_text(slower), launches_text(faster));
-    case Cause::kTiles:
-      return slower.tiles_redundant.value_or(0) > faster.tiles_redundant.value_or(0)
-                 ? "for tiles that several ranks compute"
-                 : "in attention kernels";
-    case Cause::kMerges:
-      return "for merging partial results";
-    case Cause::kCopies:
-      return "for packing and copying inside the ranks";
-    case Cause::kKernels:
-      return "in the other kernels of the layer";
-    case Cause::kSlowdown:
-      return "because sending and receiving slow the kernels beside them (a fitted factor, compute_slowdown)";
-    case Cause::kLateRank:
-      return "waiting for late ranks";
-    case Cause::kLatency:
-      return fmt::format("starting transfers that nothing hides ({} messages instead of {})",
-                         count_text(static_cast<double>(slower.messages.value_or(0)) / passes),
-                         count_text(static_cast<double>(faster.messages.value_or(0)) / passes));
-    case Cause::kWireInside:
-      return "on the wire inside nodes" +
-             bytes_instead(slower.bytes_sent_intra_node, faster.bytes_sent_intra_node, passes, "sending");
-    case Cause::kWireBetween:
-      return "on the wire between nodes" +
-             bytes_instead(slower.bytes_sent_inter_node, faster.bytes_sent_inter_node, passes, "sending");
-    case Cause::kHost:
-      return "waiting for the host, which issues operations later than the device could run them";
-    case Cause::kIdle:
-      break;
+  words.add("ranks wait ").add(wait);
+  if (!late) return words.add(" for late ones"), void();
+  if (late->share < kNearlyAll && s.by_layer.size() > 1) {
+    words.add(" for ").name("the busiest one", at_worst_pass(s, {}));
+    if (const double excess = mean_excess(s); excess >= kShown)
+      words.add(fmt::format(", which computes {} longer than the mean", percent_text(excess)));
+    return;
   }
-  return "waiting for operations of the same rank";
+  words.add(late->share < 0.5 ? " for one or another, longest for " : " for ")
+      .name(fmt::format("rank {}", late->rank), at_worst_pass(s, late->rank));
+  if (late->more_tiles >= kShown)
+    words.add(fmt::format(", which has {} more active tiles than the mean", percent_text(late->more_tiles)));
+  else if (late->more_compute >= kShown)
+    words.add(fmt::format(", which computes {} longer than the mean", percent_text(late->more_compute)));
+  if (!late->heads.empty())
+    words.add(late->heads.ends_with("heads") ? " (" + late->heads + ")" : fmt::format(" (heads {})", late->heads));
+  if (late->ring_step > 0 && late->ring_step_ns * kLargePart >= wait_ns)
+    words.add(fmt::format(", most of all before ring step {} ({})", late->ring_step,
+                          duration_text(static_cast<double>(late->ring_step_ns) / passes)));
 }
 
-bool is_transfer(Cause cause) {
-  return cause == Cause::kLatency || cause == Cause::kWireInside || cause == Cause::kWireBetween;
-}
+// The words of one cause: its times in both strategies, or of compute how much more the slower one has.
+class CauseWords {
+ public:
+  CauseWords(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, double passes)
+      : reason_(reason), slower_(slower), faster_(faster), passes_(passes) {}
 
-}  // namespace
+  void add(Cause cause, SentenceBuilder& words) const {
+    switch (cause) {
+      case Cause::kLaunches:
+        words.add(fmt::format("it launches attention {} times a rank instead of {}, which takes ",
+                              launches_text(slower_), launches_text(faster_)));
+        return add_more(cause, words);
+      case Cause::kRows:
+        words.add(fmt::format("each of its {} launches a rank reads the query rows anew, {} in {}, which takes ",
+                              launches_text(slower_), launches_text(faster_), faster_.label));
+        return add_more(cause, words);
+      case Cause::kTiles:
+        words.add(slower_.tiles_redundant.value_or(0) > faster_.tiles_redundant.value_or(0)
+                      ? "several ranks compute the same tiles, which takes "
+                      : "its attention kernels take ");
+        return add_more(cause, words);
+      case Cause::kMerges:
+        words.add("merging partial results takes ");
+        return add_more(cause, words);
+      case Cause::kCopies:
+        words.add("packing and copying inside the ranks takes ");
+        return add_more(cause, words);
+      case Cause::kKernels:
+        words.add("the other kernels of the layer take ");
+        return add_more(cause, words);
+      case Cause::kSlowdown:
+        words.add("its transfers run beside compute and slow it by ").add(time(cause));
+        return words.add(other(cause, ", by ")).add(" (fitted)"), void();
+      case Cause::kLateRank:
+        return add_late(reason_.late, time(cause), ns(slower_, cause), slower_, passes_, words);
+      case Cause::kLatency:
+        words.add("nothing hides ").add(time(cause)).add(" in which its transfers start").add(other(cause, ", "));
+        return words.add(messages()), void();
+      case Cause::kWireInside:
+      case Cause::kWireBetween:
+      case Cause::kTransfers:
+        return add_wire(cause, words);
+      case Cause::kHost:
+        words.add("its ranks wait ").add(time(cause)).add(" for the host to issue operations").add(other(cause, ", "));
+        return;
+      case Cause::kIdle:
+        break;
+    }
+    words.add("gaps between its operations take ");
+    add_more(cause, words);
+  }
+
+ private:
+  // Means over ranks, or along the critical path.
+  std::int64_t ns(const StrategyResult& s, Cause cause) const {
+    const bool path = reason_.along_path && cause == reason_.cause() && s.path_terms;
+    return (path ? *s.path_terms : *s.terms).of(cause);
+  }
+  std::string text(std::int64_t ns) const { return duration_text(static_cast<double>(ns) / passes_); }
+  Sentence linked(std::string_view words, Cause cause) const {
+    return SentenceBuilder().name(words, {.strategy = slower_.id, .cause = std::string(cause_name(cause))}).take();
+  }
+  Sentence time(Cause cause) const { return linked(text(ns(slower_, cause)), cause); }
+  void add_more(Cause cause, SentenceBuilder& words) const {
+    words.add(linked(text(ns(slower_, cause) - ns(faster_, cause)), cause)).add(" more");
+  }
+  // ", 0.64 ms in ring r4" of the faster one, where that shows.
+  std::string other(Cause cause, std::string_view before) const {
+    constexpr std::int64_t kShows = 100;  // of what the slower one takes
+    const std::int64_t instead = ns(faster_, cause);
+    return instead * kShows < ns(slower_, cause) ? "" : fmt::format("{}{} in {}", before, text(instead), faster_.label);
+  }
+  std::string messages() const {
+    return fmt::format("; it sends {} messages instead of {}",
+                       count_text(static_cast<double>(slower_.messages.value_or(0)) / passes_),
+                       count_text(static_cast<double>(faster_.messages.value_or(0)) / passes_));
+  }
+  void add_wire(Cause cause, SentenceBuilder& words) const {
+    const char* where = cause == Cause::kWireInside    ? " inside nodes"
+                        : cause == Cause::kWireBetween ? " between nodes"
+                                                       : "";
+    if (reason_.along_path && cause == reason_.cause())
+      words.add(fmt::format("its ranks wait for transfers{}, which take ", where))
+          .add(time(cause))
+          .add(" of its critical path");
+    else
+      words.add("nothing hides ")
+          .add(time(cause))
+          .add(fmt::format(" of its transfers{}", where))
+          .add(other(cause, ", "));
+    words.add(cause == Cause::kWireInside
+                  ? bytes_instead(slower_.bytes_sent_intra_node, faster_.bytes_sent_intra_node, passes_)
+              : cause == Cause::kWireBetween
+                  ? bytes_instead(slower_.bytes_sent_inter_node, faster_.bytes_sent_inter_node, passes_)
+                  : bytes_instead(slower_.bytes_sent, faster_.bytes_sent, passes_));
+  }
+
+  const Reason& reason_;
+  const StrategyResult &slower_, &faster_;
+  double passes_;
+};
 
 std::pair<Cause, std::int64_t> largest_cause(const TimeTerms& terms) {
   std::pair<Cause, std::int64_t> largest{Cause::kIdle, 0};
   for (int i = 0; i < kNumCauses; ++i)
-    if (const auto cause = static_cast<Cause>(i); terms.of(cause) > largest.second) largest = {cause, terms.of(cause)};
+    if (const auto cause = static_cast<Cause>(i); cause != Cause::kTransfers && terms.of(cause) > largest.second)
+      largest = {cause, terms.of(cause)};
   return largest;
 }
 
-bool means_mislead(const TimeTerms& mean_terms, const TimeTerms& path_terms) {
-  const Cause mean = largest_cause(mean_terms).first, path = largest_cause(path_terms).first;
-  return mean == Cause::kLateRank ? is_transfer(path) : path_terms.of(mean) <= 0;
+// Of measured times. Ranks that are late because of a transfer along the path wait for that.
+void take_from_terms(const TimeTerms& path, Reason& reason) {
+  const auto [cause, ns] = largest_cause(reason.terms);
+  reason.causes = {cause};
+  reason.removed_ns = ns;
+  const auto [on_path, path_ns] = largest_cause(path);
+  if (cause != Cause::kLateRank || !is_transfer(on_path)) return;
+  reason.causes = {on_path};
+  reason.removed_ns = path_ns;
 }
+
+}  // namespace
 
 std::optional<LateRank> late_rank(const StrategyResult& s) {
   const std::int64_t all_ns = std::accumulate(s.waited_for_ns.begin(), s.waited_for_ns.end(), std::int64_t{0});
@@ -180,35 +246,56 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
   Reason reason;
   reason.than = faster.id;
   reason.difference_ns = *slower.makespan_ns - *faster.makespan_ns;
+  if (reason.difference_ns <= 0) return std::nullopt;
   reason.terms = *slower.terms - *faster.terms;
-  std::tie(reason.cause, reason.cause_ns) = largest_cause(reason.terms);
-  if (slower.path_terms && faster.path_terms) {
-    const TimeTerms path = *slower.path_terms - *faster.path_terms;
-    reason.along_path = means_mislead(reason.terms, path);
-    if (reason.along_path) std::tie(reason.cause, reason.cause_ns) = largest_cause(path);
+  const TimeTerms path = slower.path_terms && faster.path_terms ? *slower.path_terms - *faster.path_terms : TimeTerms{};
+  // Ids are those of one file: another one may hold a strategy of the same id.
+  const auto known = std::ranges::find_if(slower.attributions, [&](const Attribution& a) {
+    return a.than == faster.id && a.slower_by_ns == reason.difference_ns;
+  });
+  const std::optional<Attribution> found =
+      known != slower.attributions.end() ? std::optional(*known) : attribute(slower, faster);
+  if (found) {
+    if (found->causes.empty()) return std::nullopt;
+    reason.causes = found->causes;
+    reason.shared = found->shared;
+    const double part =
+        static_cast<double>(found->difference_ns - found->remaining_ns) / static_cast<double>(found->difference_ns);
+    reason.removed_ns = std::llround(part * static_cast<double>(reason.difference_ns));
+  } else {
+    take_from_terms(path, reason);
   }
-  if (reason.cause_ns <= 0) return std::nullopt;
-  if (reason.cause == Cause::kLateRank) reason.late = late_rank(slower);
+  if (reason.removed_ns <= 0) return std::nullopt;
+  const Cause cause = reason.cause();
+  reason.along_path = is_transfer(cause) && 2 * reason.terms.of(cause) < path.of(cause);
+  if (std::ranges::find(reason.causes, Cause::kLateRank) != reason.causes.end()) reason.late = late_rank(slower);
   return reason;
+}
+
+Sentence reason_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {
+  const bool mean_pass = of == OfPasses::kMean;
+  const double passes = mean_pass ? static_cast<double>(std::max<std::size_t>(1, slower.by_layer.size())) : 1;
+  const CauseWords cause_words(reason, slower, faster, passes);
+  SentenceBuilder words;
+  words.add(fmt::format("{}{} slower", duration_text(static_cast<double>(reason.difference_ns) / passes),
+                        mean_pass ? " a layer" : ""));
+  words.add(reason.shared              ? " for several reasons, most of all this: "
+            : reason.causes.size() > 1 ? " for two reasons: "
+                                       : ": ");
+  for (const Cause cause : reason.causes) {
+    if (cause != reason.cause()) words.add("; and ");
+    cause_words.add(cause, words);
+  }
+  return words.take();
 }
 
 Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
                          OfPasses of) {
-  const bool mean_pass = of == OfPasses::kMean;
-  const double passes = mean_pass ? static_cast<double>(std::max<std::size_t>(1, slower.by_layer.size())) : 1;
-  SentenceBuilder sentence;
-  sentence.name(slower.label, {.strategy = slower.id})
-      .add(fmt::format(" takes {}{} longer: ", duration_text(static_cast<double>(reason.difference_ns) / passes),
-                       mean_pass ? " a layer" : ""))
-      .name(duration_text(static_cast<double>(reason.cause_ns) / passes),
-            {.strategy = slower.id, .cause = std::string(cause_name(reason.cause))})
-      .add(reason.cause_ns <= reason.difference_ns ? " of it " : " more ")
-      .add(reason.along_path ? "along the critical path " : "");
-  if (reason.cause == Cause::kLateRank && reason.late)
-    sentence.add(late_sentence(*reason.late, reason.cause_ns, slower, passes));
-  else
-    sentence.add(cause_text(reason, slower, faster, passes));
-  return sentence.take();
+  return SentenceBuilder()
+      .name(slower.label, {.strategy = slower.id})
+      .add(" is ")
+      .add(reason_words(reason, slower, faster, of))
+      .take();
 }
 
 std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {

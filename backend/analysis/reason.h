@@ -1,14 +1,14 @@
-// Reasons: what makes one strategy slower than another, from the exact difference of their times.
+// Reasons: what makes one strategy slower than another.
 //
-// Both makespans are sums of the same terms (time_terms.h), so the difference is the sum of the differences of terms,
-// to the nanosecond. The reason is the cause with the largest sum, and nothing else: no ratio decides. Terms are means
-// over ranks, which say who waited for whom; where what they name does not make the critical path longer, as when most
-// ranks wait out a transfer of a few, the reason is the largest cause along the critical path.
+// Where a schedule made the times of both, the causes are those without which their difference goes away
+// (attribution.h). Of measured times nothing can be taken away: there it is the cause whose terms differ most, by means
+// over ranks. These divide the time of each rank into compute, transfers that nothing hides and waits, so what two
+// plans spend alike is no difference; of ranks that wait because of a transfer, the critical path says which.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "backend/analysis/sentence.h"
 #include "backend/analysis/strategy_result.h"
@@ -33,25 +33,28 @@ struct Reason {
   std::string than;                // StrategyResult::id of the faster one
   std::int64_t difference_ns = 0;  // of the makespans; the sum of `terms`
   TimeTerms terms;                 // of the slower one minus those of the faster one, means over ranks
-  Cause cause = Cause::kIdle;      // the largest sum of terms; of equal ones the first of causes.def
-  std::int64_t cause_ns = 0;
-  bool along_path = false;       // the cause and its time are those of the critical path: means mislead
-  std::optional<LateRank> late;  // when the cause is a late rank
-};
-// The largest sum of terms; of equal ones the first of causes.def. Its time is 0 when none is above 0.
-std::pair<Cause, std::int64_t> largest_cause(const TimeTerms& terms);
-// Whether the largest cause by means over ranks is none of the difference of critical paths: ranks that are late
-// because of a transfer, or a cause that does not lengthen the path. Of differences between a slower one and a faster
-// one.
-bool means_mislead(const TimeTerms& mean_terms, const TimeTerms& path_terms);
+  // Most important first: one, or two that share the difference. Not empty.
+  std::vector<Cause> causes;
+  bool shared = false;  // more than half of the difference has other causes
+  // How much of the difference goes away without them; of measured times how much more terms the first one has.
+  std::int64_t removed_ns = 0;
+  // The first one is a transfer that most ranks wait for while few make it: its time is that of the critical path.
+  bool along_path = false;
+  std::optional<LateRank> late;  // when the first one is a late rank
 
-// Absent when the terms of either are not known, or nothing of `slower` takes longer.
+  Cause cause() const { return causes.front(); }
+};
+
+// Absent when the terms of either are not known, `slower` is not slower, or no cause explains it.
 std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyResult& faster);
 
 // Whether times, bytes and messages are told of all layer passes together or of a mean one.
 enum class OfPasses { kAll, kMean };
-// "ring r8 takes 19.9 ms longer: 15.3 ms of it on the wire inside nodes, sending 1.35 GB a rank instead of 484 MB";
-// of a mean pass: "ring r8 takes 2.49 ms a layer longer: ...".
+// "19.9 ms slower: nothing hides 28.5 ms of its transfers inside nodes, 13.2 ms in usp u4 r2; it sends 1.35 GB a rank
+// instead of 484 MB"; of a mean pass "2.49 ms a layer slower: ...".
+Sentence reason_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
+                      OfPasses of = OfPasses::kAll);
+// "ring r8 is 19.9 ms slower: ..."
 Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
                          OfPasses of = OfPasses::kAll);
 std::string reason_text(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/analysis/attribution.h"
 #include "backend/analysis/rank_times.h"
 #include "backend/analysis/sentence.h"
 #include "backend/analysis/time_terms.h"
@@ -121,6 +122,8 @@ struct StrategyResult : StrategyRecord {
   std::optional<TimeTerms> terms;
   // Of makespan_ns too, along the critical paths of the layer passes; absent where `terms` is.
   std::optional<TimeTerms> path_terms;
+  Probes probes;                            // some of its layer passes; empty where no schedule made their times
+  std::vector<Attribution> attributions;    // why it is slower than others (set_attributions)
   std::vector<RankWait> rank_waits;         // sums over layer passes, longest first
   std::vector<std::int64_t> waited_for_ns;  // by rank: how long others waited for it
   // The heads that each rank attends: "5-9, 12". Empty texts: all heads, or layer passes differ.

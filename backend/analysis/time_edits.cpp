@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "backend/analysis/intervals.h"
+#include "backend/analysis/op_terms.h"
 #include "backend/base/ids.h"
 #include "backend/config/scaled_cluster.h"
 #include "backend/schedule/schedule.h"
@@ -45,6 +46,27 @@ void spread_posts(const Plan& plan, std::vector<std::int64_t>& compute_ns) {
     if (const Sum& sum = of_post[at(plan.ops[id].post)]; attends(plan, id)) compute_ns[id] = sum.ns / sum.ops;
 }
 
+// Every rank takes the mean over all ranks, for its attention and for its other compute, and in each post the ops take
+// the same part of it.
+void spread_over_ranks(const Plan& plan, std::vector<std::int64_t>& compute_ns) {
+  for (const bool attention : {true, false}) {
+    std::vector<double> of_post(plan.posts.size(), 0), ops(plan.posts.size(), 0), of_rank(at(plan.ranks), 0);
+    const auto for_each = [&](auto&& visit) {
+      for (std::size_t id = 0; id < plan.ops.size(); ++id)
+        if (attends(plan, id) == attention) visit(id, at(plan.ops[id].post), at(plan.ops[id].rank));
+    };
+    for_each([&](std::size_t id, std::size_t post, std::size_t) {
+      of_post[post] += static_cast<double>(compute_ns[id]);
+      ++ops[post];
+    });
+    for_each([&](std::size_t, std::size_t post, std::size_t rank) { of_rank[rank] += of_post[post] / ops[post]; });
+    const double mean = std::accumulate(of_rank.begin(), of_rank.end(), 0.0) / plan.ranks;
+    for_each([&](std::size_t id, std::size_t post, std::size_t rank) {
+      if (of_rank[rank] > 0) compute_ns[id] = std::llround(of_post[post] / ops[post] * mean / of_rank[rank]);
+    });
+  }
+}
+
 // The mean over the ranks that attend, for the rank of the edit or for all of them.
 void scale_attention(const Plan& plan, const TimeEdit& edit, std::vector<std::int64_t>& compute_ns) {
   const std::vector<double> was = attention_of_ranks(plan, compute_ns);
@@ -59,6 +81,20 @@ void scale_attention(const Plan& plan, const TimeEdit& edit, std::vector<std::in
     if (edited && is[at(rank)] > 0 && attends(plan, id))
       compute_ns[id] = std::llround(static_cast<double>(compute_ns[id]) * mean / is[at(rank)]);
   }
+}
+
+void scale_network(const CauseScales& scales, Network& network) {
+  network.free_inside = scales[Cause::kWireInside] == 0;
+  network.free_between = scales[Cause::kWireBetween] == 0;
+  const double latency = scales[Cause::kLatency];
+  const auto scale = [&](std::int64_t& ns) { ns = std::llround(static_cast<double>(ns) * latency); };
+  scale(network.intra_latency_ns);
+  scale(network.inter_latency_ns);
+  for (LinkCurve& curve : network.curves) {
+    curve.floor_ns *= latency, curve.t0_ns *= latency, curve.inter_t0_ns *= latency;
+  }
+  network.compute_slowdown = 1 + (network.compute_slowdown - 1) * scales[Cause::kSlowdown];
+  network.pack_ns_per_byte *= scales[Cause::kCopies];
 }
 
 Network edited_network(const EditablePasses& stored, const TimeEdit& edit) {
@@ -142,11 +178,72 @@ ScheduledPasses Rescheduler::run(const TimeEdit& edit, const CancelToken* cancel
     edited_ns = compute_ns_;
     for (std::size_t i = 0; i < edited_ns.size(); ++i) scale_attention(stored_.passes[i].plan, edit, edited_ns[i]);
   }
-  const std::vector<std::vector<std::int64_t>>& compute_ns = edited_ns.empty() ? compute_ns_ : edited_ns;
+  return schedule_with(edited_ns.empty() ? compute_ns_ : edited_ns, hosts_, edited_network(stored_, edit), cancelled);
+}
+
+ScheduledPasses Rescheduler::run_scaled(const CauseScales& scales) const {
+  if (stored_.passes.empty()) return {};
+  std::vector<std::vector<std::int64_t>> compute_ns;
+  for (std::size_t i = 0; i < stored_.passes.size(); ++i) compute_ns.push_back(scaled_compute(i, scales));
+  std::vector<HostTimes> hosts = hosts_;
+  for (HostTimes& host : hosts)
+    for (std::vector<std::int64_t>* list : {&host.issue_ns, &host.end_ns})
+      for (std::int64_t& ns : *list) ns = std::llround(static_cast<double>(ns) * scales[Cause::kHost]);
+  Network network = edited_network(stored_, {});
+  scale_network(scales, network);
+  return schedule_with(compute_ns, hosts, network, nullptr);
+}
+
+std::vector<std::int64_t> Rescheduler::scaled_compute(std::size_t pass, const CauseScales& scales) const {
+  const Plan& plan = stored_.passes[pass].plan;
+  const TimeModels models = stored_.hosts ? TimeModels{.cost = stored_.cluster.cost} : TimeModels{};
+  std::vector<std::int64_t> compute_ns = compute_ns_[pass];
+  const bool scaled = std::ranges::any_of(
+      time_term_rows(), [&](const TimeTermRow& row) { return is_compute(row.cause) && scales[row.cause] != 1; });
+  for (std::size_t id = 0; scaled && id < plan.ops.size(); ++id) {
+    if (compute_ns[id] == 0) continue;
+    TimeTerms terms;
+    add_compute_terms(plan, plan.ops[id], compute_ns[id], models, terms);
+    double ns = 0;
+    for (std::size_t i = 0; i < terms.ns.size(); ++i)
+      ns += static_cast<double>(terms.ns[i]) * (terms.ns[i] > 0 ? scales[time_term_rows()[i].cause] : 1);
+    compute_ns[id] = std::llround(ns);
+  }
+  if (const double differing = scales[Cause::kLateRank]; differing != 1) {
+    const std::vector<std::int64_t> was = compute_ns;
+    spread_over_ranks(plan, compute_ns);
+    for (std::size_t id = 0; id < compute_ns.size(); ++id)
+      compute_ns[id] += std::llround(static_cast<double>(was[id] - compute_ns[id]) * differing);
+  }
+  return compute_ns;
+}
+
+TimeTerms Rescheduler::compute_terms() const {
+  TimeTerms terms;
+  if (stored_.passes.empty()) return terms;
+  const TimeModels models = stored_.hosts ? TimeModels{.cost = stored_.cluster.cost} : TimeModels{};
+  const Network network = edited_network(stored_, {});
+  for (std::size_t i = 0; i < stored_.passes.size(); ++i) {
+    const Plan& plan = stored_.passes[i].plan;
+    for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+      const Op& op = plan.ops[id];
+      if (communicates(plan.kind_of(op)))
+        terms[TimeTerm::kPacking] +=
+            exchange_copy_ns(plan, op, network, &Message::src) + exchange_copy_ns(plan, op, network, &Message::dst);
+      else
+        add_compute_terms(plan, op, compute_ns_[i][id], models, terms);
+    }
+  }
+  return terms;
+}
+
+ScheduledPasses Rescheduler::schedule_with(const std::vector<std::vector<std::int64_t>>& compute_ns,
+                                           const std::vector<HostTimes>& hosts, const Network& network,
+                                           const CancelToken* cancelled) const {
   std::vector<LayerPass> passes;
   for (std::size_t i = 0; i < stored_.passes.size(); ++i)
-    passes.push_back({&stored_.passes[i].plan, compute_ns[i], &hosts_[i]});
-  return schedule_passes(passes, edited_network(stored_, edit), {}, cancelled);
+    passes.push_back({&stored_.passes[i].plan, compute_ns[i], &hosts[i]});
+  return schedule_passes(passes, network, {}, cancelled);
 }
 
 }  // namespace spscope

@@ -207,9 +207,18 @@ std::string_view cause_name(Cause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
+bool is_transfer(Cause cause) {
+  return cause == Cause::kLatency || cause == Cause::kWireInside || cause == Cause::kWireBetween ||
+         cause == Cause::kTransfers;
+}
+
+bool is_compute(Cause cause) { return cause <= Cause::kKernels; }
+static_assert(static_cast<int>(Cause::kLaunches) == 0 && static_cast<int>(Cause::kKernels) == 5);
+
 std::int64_t TimeTerms::total() const { return std::accumulate(ns.begin(), ns.end(), std::int64_t{0}); }
 
 std::int64_t TimeTerms::of(Cause cause) const {
+  if (cause == Cause::kTransfers) return of(Cause::kLatency) + of(Cause::kWireInside) + of(Cause::kWireBetween);
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < ns.size(); ++i)
     if (time_term_rows()[i].cause == cause) sum += ns[i];

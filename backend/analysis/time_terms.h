@@ -52,6 +52,8 @@ struct TimeTermRow {
 };
 std::span<const TimeTermRow> time_term_rows();  // by TimeTerm
 std::string_view cause_name(Cause cause);       // "late_rank"
+bool is_transfer(Cause cause);                  // latency, wire, or both
+bool is_compute(Cause cause);                   // what ops of compute, packing included, do: launches to kernels
 
 // Nanoseconds by TimeTerm.
 struct TimeTerms {

@@ -1,6 +1,8 @@
 // `spscope explain RUN.db`: one layer pass of a stored run, and what each strategy loses in it.
 #include <memory>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
@@ -13,13 +15,15 @@ namespace {
 constexpr int kAbsent = -1;
 
 struct ExplainFlags {
-  std::string file, strategy;
+  std::string file;
+  std::vector<std::string> strategies;
+  bool all = false;
   int layer = kAbsent, step = kAbsent, repeat = kAbsent;
 };
 
 int run_explain(CommandContext& context, const ExplainFlags& flags) {
   ExplainRequest request;
-  request.strategy = flags.strategy;
+  request.strategies = flags.strategies;
   if (flags.layer != kAbsent) request.layer = flags.layer;
   if (flags.step != kAbsent) request.denoise_step = flags.step;
   if (flags.repeat != kAbsent) request.repeat = flags.repeat;
@@ -31,7 +35,9 @@ int run_explain(CommandContext& context, const ExplainFlags& flags) {
   }
   const TerminalStyle style = terminal_style(context.color);
   bool first = true;
-  for (const Section& section : explanation_sections(explanation)) {
+  const bool all = flags.all || !flags.strategies.empty();
+  for (const Section& section :
+       explanation_sections(explanation, all ? ShownStrategies::kAll : ShownStrategies::kTwo)) {
     context.out << (first ? "" : "\n") << section.title << '\n' << render_terminal(section, style);
     first = false;
   }
@@ -46,8 +52,11 @@ Command declare_explain() {
   command.flags = {
       {.names = "file", .help = "a stored run", .target = &flags->file, .required = true},
       {.names = "-s,--strategy",
-       .help = "explain this one beside the fastest, by its id, name or label",
-       .target = &flags->strategy},
+       .help = "explain this one beside the fastest, by its id, name or label; may be repeated",
+       .target = &flags->strategies},
+      {.names = "--all",
+       .help = "explain every strategy, not the fastest and the slowest one alone",
+       .target = &flags->all},
       {.names = "--layer",
        .help = "the layer; without it the slowest layer pass is taken",
        .target = &flags->layer,

@@ -122,16 +122,32 @@ std::vector<Sentence> conclusions(const ModeGroup& group) {
 }
 
 std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of) {
-  std::vector<Sentence> sentences;
+  struct Line {
+    std::vector<const StrategyResult*> strategies;
+    Sentence words;
+  };
+  std::vector<Line> lines;
   for (const StrategyResult* s : judgement.ranked) {
     const std::optional<Reason> reason = judgement.reason(*s);
     if (!reason) continue;
     // Wire time beside the compute of another machine is not meaningful.
-    const bool wire = reason->cause == Cause::kWireInside || reason->cause == Cause::kWireBetween;
-    if (wire && judgement.foreign) continue;
-    sentences.push_back(
-        SentenceBuilder().add(reason_sentence(*reason, *s, *judgement.ranked.front(), of)).add(".").take());
+    const auto wire = [](Cause cause) { return is_transfer(cause) && cause != Cause::kLatency; };
+    if (judgement.foreign && std::ranges::any_of(reason->causes, wire)) continue;
+    Sentence words = reason_words(*reason, *s, *judgement.ranked.front(), of);
+    const auto equal = std::ranges::find_if(lines, [&](const Line& line) { return line.words.text == words.text; });
+    if (equal != lines.end())
+      equal->strategies.push_back(s);
+    else
+      lines.push_back({{s}, std::move(words)});
   }
+  std::vector<Sentence> sentences;
+  for (const Line& line : lines)
+    sentences.push_back(SentenceBuilder()
+                            .add(names_of(line.strategies))
+                            .add(line.strategies.size() > 1 ? " are " : " is ")
+                            .add(line.words)
+                            .add(".")
+                            .take());
   return sentences;
 }
 

@@ -13,7 +13,7 @@ namespace spscope {
 // best and what sends least. Empty without comparable times and when other programs disturbed them.
 std::vector<Sentence> conclusions(const ModeGroup& group);
 
-// The latter alone: "ring r8 takes 19.9 ms longer: ..."
+// The latter alone: "ring r8 is 19.9 ms slower: ...", strategies with equal words in one.
 std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of);
 
 // Which times these are: "By the model", "Measured", ...

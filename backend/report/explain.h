@@ -9,8 +9,10 @@
 
 namespace spscope {
 
-// The layer pass and who wins it, then a section for each strategy.
-std::vector<Section> explanation_sections(const Explanation& explanation);
+// The answer: who is fastest in the layer pass, why each other strategy is slower and what would help it. Then a
+// section for the fastest and one for the slowest strategy, or for each one, with longer tables.
+enum class ShownStrategies { kTwo, kAll };
+std::vector<Section> explanation_sections(const Explanation& explanation, ShownStrategies shown);
 
 // schemas/explanation.schema.json, with a line break at the end.
 std::string render_json(const Explanation& explanation);

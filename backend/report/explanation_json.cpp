@@ -50,13 +50,18 @@ Json stragglers_json(const StrategyExplanation& e) {
   return list;
 }
 
-Json reason_json(const std::optional<PassReason>& reason, const std::string& label) {
-  if (!reason) return nullptr;
-  return {{"difference_ns", reason->difference_ns},          {"mean_terms_ns", terms_json(reason->mean_terms)},
-          {"path_terms_ns", terms_json(reason->path_terms)}, {"mean_cause", cause_name(reason->mean_cause)},
-          {"mean_cause_ns", reason->mean_cause_ns},          {"path_cause", cause_name(reason->path_cause)},
-          {"path_cause_ns", reason->path_cause_ns},          {"means_mislead", reason->means_mislead},
-          {"text", pass_reason_text(*reason, label)}};
+Json reason_json(const StrategyExplanation& e) {
+  if (!e.reason) return nullptr;
+  Json causes = Json::array();
+  for (const Cause cause : e.reason->causes) causes.push_back(cause_name(cause));
+  return {{"difference_ns", e.reason->difference_ns},
+          {"mean_terms_ns", terms_json(e.reason->terms)},
+          {"path_terms_ns", terms_json(e.more_on_path)},
+          {"cause", cause_name(e.reason->cause())},
+          {"cause_ns", e.reason->removed_ns},
+          {"causes", std::move(causes)},
+          {"shared", e.reason->shared},
+          {"text", e.reason_text}};
 }
 
 Json edits_json(const StrategyExplanation& e) {
@@ -85,7 +90,7 @@ Json strategy_json(const StrategyExplanation& e) {
   object["mean_terms_ns"] = terms_json(e.mean_terms);
   object["critical_path"] = path_json(e);
   object["slack_ns"] = e.slack_ns;
-  object["why_slower"] = reason_json(e.reason, e.label);
+  object["why_slower"] = reason_json(e);
   object["waits"] = waits_json(e.waits);
   object["wait_late_peer_ns"] = e.wait_late_peer_ns;
   object["end_waits"] = waits_json(e.end_waits);

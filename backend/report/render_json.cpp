@@ -192,7 +192,8 @@ Json memory_json(const MemoryNeed& need) {
 Json reason_json(const StrategyResult& s, const Judgement& judgement) {
   const std::optional<Reason> reason = judgement.reason(s);
   if (!reason) return nullptr;
-  Json late = nullptr;
+  Json late = nullptr, causes = Json::array();
+  for (const Cause cause : reason->causes) causes.push_back(cause_name(cause));
   if (const auto& l = reason->late)
     late = {{"rank", l->rank},
             {"share", l->share},
@@ -203,8 +204,10 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
   return {{"than", reason->than},
           {"difference_ns", reason->difference_ns},
           {"terms_ns", terms_json(reason->terms)},
-          {"cause", cause_name(reason->cause)},
-          {"cause_ns", reason->cause_ns},
+          {"cause", cause_name(reason->cause())},
+          {"cause_ns", reason->removed_ns},
+          {"causes", std::move(causes)},
+          {"shared", reason->shared},
           {"along_path", reason->along_path},
           {"late_rank", std::move(late)},
           {"text", reason_text(*reason, s, *judgement.ranked.front())}};

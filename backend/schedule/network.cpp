@@ -100,6 +100,7 @@ double Network::service_ns(int link, Collective collective, int group, double by
 // Indices: out ports, in ports, NICs out, NICs in, shares of ranks out, in, sockets out, in.
 Route Network::route(Collective collective, int src, int dst) const {
   Route route;
+  if (node(src) == node(dst) ? free_inside : free_between) return route;
   const auto use = [&](int link) { route.links[static_cast<std::size_t>(route.num_links++)] = link; };
   if (curve(collective).bytes_per_ns > 0 || port_bytes_per_ns != kUnlimited) {
     use(src);

@@ -49,6 +49,8 @@ struct Network {
   // Of an exchange that is an all-to-all: of each byte that a rank sends or keeps before its messages start, of each
   // byte that it gets or keeps after they have arrived.
   double pack_ns_per_byte = 0;
+  // Messages inside nodes, or between them, use no link: what is left of them is latency.
+  bool free_inside = false, free_between = false;
 
   // ranks_per_node 0: all ranks on one node. ranks_in_use: of the whole cluster; 0: `ranks`.
   static Network from_profile(const NetworkProfile& profile, int ranks, int ranks_per_node, int ranks_in_use = 0);

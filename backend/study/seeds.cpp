@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "backend/analysis/judgement.h"
 #include "backend/analysis/layer_spread.h"
 #include "backend/job/pick_settings.h"
 
@@ -36,10 +37,14 @@ void add_times(RankTimes& sum, const RankTimes& t) {
 }
 
 void add_reasons(StrategyResult& sum, const StrategyResult& s) {
-  if (sum.terms && s.terms)
-    *sum.terms += *s.terms;
-  else
-    sum.terms.reset();
+  for (std::optional<TimeTerms> StrategyResult::*terms : {&StrategyResult::terms, &StrategyResult::path_terms}) {
+    if (sum.*terms && s.*terms)
+      *(sum.*terms) += *(s.*terms);
+    else
+      (sum.*terms).reset();
+  }
+  sum.probes.insert(sum.probes.end(), s.probes.begin(), s.probes.end());
+  sum.attributions.clear();
   sum.rank_waits.insert(sum.rank_waits.end(), s.rank_waits.begin(), s.rank_waits.end());
   sum.rank_waits = joined_waits(std::move(sum.rank_waits));
   add(sum.waited_for_ns, s.waited_for_ns);
@@ -138,6 +143,7 @@ Comparison joined(const std::vector<Comparison>& comparisons) {
   for (StrategyResult& s : all.strategies) finish_sum(s, count);
   divide(all.workload.density, count);
   set_speedups(all.strategies);
+  set_attributions(all);
   return all;
 }
 

@@ -135,7 +135,7 @@ class CompareView final : public View {
     ui.banner("verdict", verdict.tone, verdict.words);
     ui.text(fmt::format("{}: {}. {}: {}.", a.label, time_with_spread(a), b.label, time_with_spread(b)), {.wrap = true});
     if (!verdict.unmeasured.empty()) ui.text(verdict.unmeasured, {.ink = Token::kMuted, .wrap = true});
-    if (const auto reason = slower_reason(a, b); reason && verdict.tone != BannerTone::kWarning)
+    if (const auto reason = slower_reason(a, b); reason && verdict.tone == BannerTone::kDone)
       ui.text(*reason, {.max_width = std::min(ui.width_left(), ui.px(980)), .wrap = true});
     ui.space(6);
     draw_waterfall(ui, session, a, b);

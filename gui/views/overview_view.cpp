@@ -258,7 +258,7 @@ class OverviewView final : public View {
       const Judgement judgement = judge(group);
       for (const StrategyResult* s : judgement.ranked)
         if (const auto reason = judgement.reason(*s);
-            reason && reason->late && (!why || reason->cause_ns > why->cause_ns)) {
+            reason && reason->late && (!why || reason->removed_ns > why->removed_ns)) {
           waits = s;
           why = reason;
         }

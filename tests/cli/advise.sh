@@ -7,7 +7,7 @@ tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.head
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${tiny[@]}" --all
 expect_out 'Use ' 'vs ulysses' 'over seeds' 'end to end with vsa in compiled code' 'Not possible here: dsp (' '4 x h100' \
-  'whole layers' 'wire' ', which needs most of these, fits, with '
+  'whole layers' 'wire' ' a layer slower: ' ', which needs most of these, fits, with '
 cp -- "$out" whole
 expect_exit 0 advise "${tiny[@]}"
 cp -- "$out" answer

@@ -17,7 +17,7 @@ done
 expect_exit 3 compare before.db after.db --fail-above 1% --json
 expect_json 'len(d["comparisons"]) == 2 and any(c["regression"] for c in d["changes"])'
 expect_json 'all(c["parts"] and sum(c["parts"].values()) == c["after_ns"] - c["before_ns"] for c in d["changes"])' \
-  'any(c["parts"]["compute_ns"] > 0 and "in attention kernels" in c["why"] for c in d["changes"])' \
+  'any(c["parts"]["compute_ns"] > 0 and "its attention kernels take " in c["why"] for c in d["changes"])' \
   'all(c["label_before"] == c["label_after"] == c["label"] for c in d["changes"])' \
   '{c["key"] for c in d["settings_changed"]} == {"cluster.profile", "cluster cost.attend_ns_per_pair_channel"}' \
   'any(c["before"] == "2.564e-05" and c["after"] == "3.077e-05" for c in d["settings_changed"])'

@@ -6,7 +6,7 @@
 expect_exit 0 run "${small[@]}" --set run.denoise_steps=1 --set cluster.ranks=3 -s ulysses -s ring -o executed.db
 expect_exit 0 explain executed.db
 expect_out 'Layer 0, denoise step 0, executed' 'ulysses u3' 'ring r3' 'Longest steps of the critical path' \
-  'What if: the plan scheduled anew, modelled' 'the network is modelled here and was measured there' 'In short' 'What if '
+  'What if: the plan scheduled anew, modelled' 'the network is modelled here and was measured there'
 expect_width 120
 expect_exit 0 explain executed.db --json
 expect_json "d['mode'] == 'executed' and len(d['strategies']) == 2" \
@@ -31,6 +31,25 @@ expect_exit 0 run "${small[@]}" --set run.mode=project --set run.layers=2 --set 
 for layer in 0 1; do
   expect_exit 0 explain projected.db --layer "$layer" --step 0 --json
   expect_json "all(s['edits'][0]['makespan_ns'] == s['makespan_ns'] for s in d['strategies'])"
+done
+
+# Both attend the same tiles in the same time: what differs is that a ring's transfers run beside attention. The answer
+# comes first, then two strategies, or those that are asked for.
+expect_exit 0 run -s ulysses -s ring -s usp:ulysses=2,ring=2 --set run.mode=simulate --set model.preset=cogvideox-2b \
+  --set mask.pattern=dense --set cluster.preset=l40sx8 --set cluster.ranks=4 --set run.layers=1 -o hidden.db
+expect_out 'ulysses u4 is 1.3' ' ms slower: nothing hides 5.2' ' ms of its transfers inside nodes, '
+expect_exit 0 explain hidden.db --json
+expect_json "next(s for s in d['strategies'] if s['id'] == 'ulysses')['why_slower']['causes'] == ['wire_inside']" \
+  "all('tiles' not in (s['why_slower'] or {'causes': []})['causes'] for s in d['strategies'])"
+expect_exit 0 explain hidden.db
+expect_out '--all shows 1 more'
+[ "$(wc -l <"$out")" -lt 130 ] || fail "explain prints $(wc -l <"$out") lines"
+[ "$(grep -n 'is fastest in this layer pass' "$out" | cut -d: -f1)" -lt 6 ] || fail "the answer is not at the top"
+[ "$(grep -c 'Where the time goes' "$out")" -eq 2 ] || fail "explain does not show two strategies"
+for arguments in --all '-s ulysses -s usp'; do
+  # shellcheck disable=SC2086
+  expect_exit 0 explain hidden.db $arguments
+  [ "$(grep -c 'Where the time goes' "$out")" -eq 3 ] || fail "explain $arguments does not show three strategies"
 done
 
 expect_exit 0 mask info projected.db --layer 1

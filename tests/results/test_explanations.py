@@ -89,7 +89,7 @@ class Explanations(StoredRuns):
     def test_a_ring_over_two_nodes_is_held_back_by_the_wire_between_them(self):
         ring = next(s for s in self.explained("nodes")["strategies"] if s["id"] == "ring")
         why = ring["why_slower"]
-        self.assertEqual(why["path_cause"], "wire_between")
+        self.assertEqual(why["causes"], ["wire_between"])
         edits = {e["edit"]: e["makespan_ns"] for e in ring["edits"]}
         self.assertLess(edits["faster_nics"], 0.7 * edits["none"])
         self.assertGreater(edits["faster_links"], 0.99 * edits["none"])

@@ -39,7 +39,7 @@ void TimelineView::take_ghost(Session& session) {
           request.layer = data->run.layer;
           request.denoise_step = data->run.denoise_step;
           request.repeat = data->repeat.repeat;
-          request.strategy = id;
+          request.strategies = {id};
           request.cancelled = cancelled;
           return make_ghost_band(data, explain_edit(readers.of(path, generation), content->comparisons, request, edit),
                                  edit);

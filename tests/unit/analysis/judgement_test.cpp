@@ -69,6 +69,13 @@ TEST(Judgement, RowsAreSortedByTimeAndEachHasItsReason) {
   EXPECT_FALSE(j.reason(*group.strategies[0]).has_value());
   EXPECT_EQ(j.reason(*group.strategies[1])->difference_ns, 15);
   EXPECT_EQ(j.reason(*group.strategies[2])->difference_ns, 30);
+  Comparison level = on("h100x8", 370), executed = level;
+  level.strategies[2] = timed("ulysses", 104);  // within the error of the model
+  EXPECT_FALSE(judged(level).reason(level.strategies[2]).has_value());
+  for (StrategyResult& s : executed.strategies) s.mode = RunMode::kExecute;
+  executed.strategies[2].makespan_spread_ns = 20;
+  EXPECT_FALSE(judged(executed).reason(executed.strategies[2]).has_value()) << "within the spread of its repeats";
+  EXPECT_TRUE(judged(executed).reason(executed.strategies[0]).has_value());
 }
 
 TEST(Judgement, NamesNoWinnerWhileANamedStrategyIsRefused) {

@@ -80,7 +80,7 @@ TEST(Reason, OfSeveralLateRanksNamesTheWorstPass) {
   ASSERT_TRUE(reason.has_value());
   const Sentence s = reason_sentence(*reason, slow, fast());
   ASSERT_EQ(s.mentions.size(), 3u);
-  EXPECT_EQ(words_of(s, s.mentions[2]), "the slowest rank of each layer pass");
+  EXPECT_EQ(words_of(s, s.mentions[2]), "the busiest one");
   EXPECT_EQ(s.mentions[2].subject, (Subject{.strategy = "ulysses-2", .rank = 1, .layer = 4, .denoise_step = 1}));
 }
 

@@ -101,6 +101,9 @@ TEST(Edits, ScaleTheAttentionOfRanks) {
   EXPECT_LE(moving_ns, 4) << "messages that take next to no time, rounded up";
   EXPECT_EQ(makespan({TimeEditKind::kEvenlySpread}), 400 + moving_ns);
   EXPECT_EQ(makespan({TimeEditKind::kRankAsMean, 3}), 400 + moving_ns);
+  CauseScales even;
+  even[Cause::kLateRank] = 0;
+  EXPECT_EQ(Rescheduler(stored).run_scaled(even).passes.front().makespan_ns, 400 + moving_ns);
   EXPECT_EQ(makespan({TimeEditKind::kRankAsMean, 0}), 1000 + moving_ns);
 }
 

@@ -265,7 +265,7 @@ TEST_F(PlantedDump, OneEditAlone) {
   const StoreReader reader(path_);
   const std::vector<Comparison> comparisons = compare_store(reader);
   ExplainRequest request;
-  request.strategy = "ulysses";
+  request.strategies = {"ulysses"};
   const Explanation all = explain(reader, comparisons, request);
   ASSERT_EQ(all.strategies.size(), 1U);
   const std::vector<EditResult>& edits = all.strategies.front().edits;
