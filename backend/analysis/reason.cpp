@@ -175,9 +175,10 @@ class CauseWords {
                         : cause == Cause::kWireBetween ? " between nodes"
                                                        : "";
     if (reason_.along_path && cause == reason_.cause())
-      words.add(fmt::format("its ranks wait for transfers{}, which take ", where))
+      words.add("its critical path has ")
           .add(time(cause))
-          .add(" of its critical path");
+          .add(fmt::format(" of transfers{}", where))
+          .add(other(cause, ", "));
     else
       words.add("nothing hides ")
           .add(time(cause))

@@ -38,7 +38,8 @@ struct Reason {
   bool shared = false;  // more than half of the difference has other causes
   // How much of the difference goes away without them; of measured times how much more terms the first one has.
   std::int64_t removed_ns = 0;
-  // The first one is a transfer that most ranks wait for while few make it: its time is that of the critical path.
+  // Means over ranks show less than half of the first one, a transfer, as when most ranks wait for what few send: the
+  // words have its time along the critical path.
   bool along_path = false;
   std::optional<LateRank> late;  // when the first one is a late rank
 

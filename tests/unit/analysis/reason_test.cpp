@@ -321,10 +321,8 @@ TEST(Reason, WhatLateRanksWaitForIsToldAlongTheCriticalPath) {
   ASSERT_TRUE(reason.has_value());
   EXPECT_EQ(reason->cause(), Cause::kWireBetween);
   EXPECT_FALSE(reason->late.has_value());
-  EXPECT_EQ(
-      reason_text(*reason, slow, fast),
-      "ring r16 is 23.0 ms slower: its ranks wait for transfers between nodes, which take 30.0 ms of its critical "
-      "path");
+  EXPECT_EQ(reason_text(*reason, slow, fast),
+            "ring r16 is 23.0 ms slower: its critical path has 30.0 ms of transfers between nodes");
   // Where the path is compute, they wait for a rank that computes.
   (*slow.path_terms)[TimeTerm::kTiles] = 23'000'000, (*slow.path_terms)[TimeTerm::kWireBetween] = 8'000'000;
   EXPECT_EQ(reason_for(slow, fast)->cause(), Cause::kLateRank);
