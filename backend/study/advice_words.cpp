@@ -72,7 +72,7 @@ std::string headline(const Advice& advice, const Judgement& judgement, const Adv
   if (pcie)
     text += fmt::format(
         "; hosts with PCIe differ, so measure yours with alltoall_perf -g {0} and sendrecv_perf -g {0} of "
-        "nccl-tests (docs/clusters.md)",
+        "nccl-tests (docs/advice.md)",
         facts.gpus);
   return text + ".";
 }
