@@ -45,12 +45,12 @@ expect_err 'nothing was written'
 
 on_gpu=(--set cluster.profile=gpu.toml --set cluster.ranks=4)
 expect_exit 0 run "${small[@]}" "${on_gpu[@]}" --set run.mode=simulate -s ring -s ulysses
-expect_out '4 x spscope fake device' 'compute modelled, network scheduled'
+expect_out '4 ranks of spscope fake device' 'compute modelled, network scheduled'
 expect_exit 0 run "${small[@]}" "${on_gpu[@]}" --set run.mode=simulate -s ring -s usp --json
 expect_json 'all(x["makespan_ns"] > 0 for x in s.values() if x["legal"])'
 expect_exit 0 advise --model wan-mini --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24 \
   --set cluster.guidance=1 --set cluster.dp=1 --set cluster.profile=gpu.toml --seeds 1
-expect_out 'By the model, use ' '4 x spscope fake device'
+expect_out 'By the model, use ' '4 ranks of spscope fake device'
 
 # Runs on the GPU itself: these compute.
 export SPSCOPE_FAKE_CUDA=''

@@ -29,10 +29,10 @@ expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weights=sharded
 expect_out 'Memory: ulysses u4 fits together with the text encoder, but only with the VAE elsewhere or decoding in tiles'
 need='d["strategies"][0]["memory_need"]' ranks='d["strategies"][0]["memory_need"]["bytes_by_rank"]'
 expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weights=sharded --json
-expect_json "$need[\"verdict\"] == \"fits_alone\"" "$need[\"tight\"]" "0 < $need[\"margin_bytes\"] < 1.2 * 2**30" \
-  "$need[\"not_counted\"][\"text_encoder\"] == 2 * 5681 * 10**6" "$need[\"not_counted\"][\"vae\"] > 20 * 2**30"
+expect_json "${need}[\"verdict\"] == \"fits_alone\"" "${need}[\"tight\"]" "0 < ${need}[\"margin_bytes\"] < 1.2 * 2**30" \
+  "${need}[\"not_counted\"][\"text_encoder\"] == 2 * 5681 * 10**6" "${need}[\"not_counted\"][\"vae\"] > 20 * 2**30"
 expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=int8 --set run.text_encoder=cpu --json
-expect_json "$need[\"not_counted\"][\"text_encoder\"] == 0" \
+expect_json "${need}[\"not_counted\"][\"text_encoder\"] == 0" \
   "all(14.2e9 < r[\"weights\"] < 14.4e9 and r[\"text_encoder\"] == 0 for r in $ranks)"
 expect_exit 0 plan "${wan[@]}" -s ulysses --set run.weight_dtype=fp8 --set run.text_encoder=sharded --set run.other_gib=1.5 --json
 expect_json "all(r[\"other\"] == 1.5 * 2**30 and r[\"text_encoder\"] == 5681 * 10**6 // 2 for r in $ranks)"
