@@ -42,7 +42,8 @@ std::string why_unmeasured(const Workload& workload, MachineKind kind, const Str
   if (kind == MachineKind::kNodes) return "no published source has times of two strategies on several nodes";
   for (const StrategyResult* s : {&a, &b})
     if (workload.ranks > 1 && std::ranges::find(kPublished, s->name) == std::end(kPublished))
-      return fmt::format("no one has published times of {} beside other strategies", s->name);
+      return s->name == "dbsp" ? "db-SP has published times of dbsp on sparse masks only"
+                               : fmt::format("no one has published times of {} beside other strategies", s->name);
   if (kind == MachineKind::kPcie && workload.ranks > 2 && a.name != b.name)
     return "over PCIe with more than two GPUs the order of strategies differs from host to host (docs/accuracy.md)";
   const bool a_is_faster = a.makespan_ns.value_or(0) <= b.makespan_ns.value_or(0);

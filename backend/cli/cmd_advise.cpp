@@ -252,9 +252,15 @@ Job load_for(const Engine* engine, const JobFlags& flags, std::int64_t max_memor
         ErrorCode::kUsage, fmt::format("--engine {}: it does not run {}", engine->id, job.config.model.preset),
         fmt::format("it runs models whose names begin with {}; docs/engines.md has other engines", engine->models));
   restrict_to(*engine, job);
-  if (job.strategies.empty())
-    throw Error(ErrorCode::kUsage, fmt::format("--engine {}: it has no strategy for these ranks", engine->id),
-                "leave --engine out to see which engines do");
+  if (job.strategies.empty()) {
+    const bool sparse = job.config.mask.pattern != "dense" && !engine->has(EngineFeature::kSparse);
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("--engine {}: {}", engine->id,
+                    sparse ? "docs/engines.md knows no sparse attention of it" : "it has no strategy for these ranks"),
+        sparse ? "leave --density out, or use --engine sglang or vllm-omni"
+               : "leave --engine out to see which engines do");
+  }
   return job;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,13 @@ namespace {
 
 constexpr int kMostRanks = 128;  // that are tried
 constexpr std::size_t kMostSettings = 4;
+
+// Without a network between nodes there are no more ranks than GPUs in one.
+int most_ranks(const Job& job, const Request& request) {
+  const ClusterPreset& preset = job.cluster.preset;
+  if (preset.network.nic_gbps > 0 || preset.gpus_per_node <= 0) return kMostRanks;
+  return std::min(kMostRanks, preset.gpus_per_node * request.ranks / std::max(1, job.cluster.ranks));
+}
 
 // Plans that cannot be made do not fit.
 bool fits(const Job& job, const Strategy& strategy, const Request& request, const Parameters& parameters,
@@ -42,22 +50,24 @@ std::string what_fits(const Job& job, const ChosenStrategy& chosen, const Reques
   if (run.weights == WeightLayout::kReplicated && fits_with(sharded))
     return "it fits with run.weights = sharded, where each GPU keeps a part of the weights and gathers the others: " +
            gather_text(weight_gather(job));
-  if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, run, kMostRanks))
+  if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, run))
     return fmt::format("fits from {} ranks", *ranks);
   if (run.weights == WeightLayout::kReplicated)
-    if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, sharded, kMostRanks))
+    if (const std::optional<int> ranks = fits_from_ranks(job, chosen, request, sharded))
       return fmt::format("fits from {} ranks with run.weights = sharded", *ranks);
   return fmt::format("it fits with no number of ranks up to {}: use another strategy, fewer tokens or a smaller batch",
-                     kMostRanks);
+                     std::max(most_ranks(job, request), request.ranks));
 }
 
 }  // namespace
 
 std::optional<int> fits_from_ranks(const Job& job, const ChosenStrategy& chosen, const Request& request,
-                                   const RunSection& run, int most) {
+                                   const RunSection& run) {
+  const int most = most_ranks(job, request);
   Request larger = request;
   while (larger.ranks <= most / 2) {
     larger.ranks *= 2;
+    if (most < kMostRanks) larger.ranks_per_node = 0;
     if (some_setting_fits(job, chosen, larger, run)) return larger.ranks;
   }
   return std::nullopt;

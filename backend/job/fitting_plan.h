@@ -13,9 +13,10 @@ namespace spscope {
 Result<PlannedLayer> try_plan_fitting(const Job& job, const ChosenStrategy& chosen, const Request& request,
                                       const LayerDecision& decision);
 
-// Of twice, four times, ... the ranks of the request, up to `most`, the first with which some setting of the strategy
-// fits: the chosen one where it is legal, else those of candidates(). nullopt: none does.
+// Of twice, four times, ... the ranks of the request, up to 128, or the GPUs of one node where there is no network
+// between nodes, the first with which some setting of the strategy fits: the chosen one where it is legal, else those
+// of candidates(). nullopt: none does.
 std::optional<int> fits_from_ranks(const Job& job, const ChosenStrategy& chosen, const Request& request,
-                                   const RunSection& run, int most);
+                                   const RunSection& run);
 
 }  // namespace spscope

@@ -40,7 +40,7 @@ expect_json 'd["attention_kernel"] == "flex" and d["implementation"] == "officia
 dense=(--model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --set cluster.guidance=1
   --set cluster.dp=1)
 expect_exit 0 advise "${dense[@]}"
-expect_out 'This is for dense attention.' 'ask with --density 0.4' ' tokens, dense, ' 'ulysses u4 = snake' \
+expect_out 'This is for dense attention.' 'all times modelled' 'ask with --density 0.4' ' tokens, dense, ' 'ulysses u4 = snake' \
   'dense masks leave nothing to balance'
 expect_not_out 'over seeds' 'prediction'
 expect_exit 0 advise "${dense[@]}" --density 1
@@ -61,8 +61,10 @@ expect_json '"4 ranks 2 of the 12 heads and 4 ranks 1" in d["notes"][0]' 'd["eng
 expect_exit 0 advise "${dense[@]}" --engine diffusers --json
 expect_json 'd["engine"] == "diffusers"' 'all("diffusers" in x for x in d["engines"].values())' \
   '{x["name"] for x in d["comparison"]["strategies"]} <= {"ulysses", "ring", "usp"}' \
-  'any("ContextParallelConfig(ulysses_degree=4)" in x for x in d["sentences"])'
+  'any("ContextParallelConfig(ulysses_degree=4)" in x for x in d["sentences"])' \
+  'not any("Sparse masks" in x for x in d["sentences"])'
 expect_refused '--engine wan: it does not run hunyuanvideo' -- advise --model hunyuanvideo --cluster h100x8 --engine wan
+expect_refused 'xdit: docs/engines.md knows no sparse attention of it' -- advise "${tiny[@]}" --engine xdit
 expect_refused 'did you mean "vllm-omni"?' -- advise "${dense[@]}" --engine vllm
 
 expect_exit 0 advise "${tiny[@]}" --seeds 2 --what-if link=0.5,density=0.6 --json
@@ -161,6 +163,8 @@ expect_exit 0 advise "${large[@]}"
 expect_out 'Whole weights, 26.6 GiB, leave no room' 'so each GPU keeps a part of'
 expect_exit 0 advise "${large[@]}" --save sharded.toml --json
 grep -q '^weights = "sharded"' sharded.toml || fail "the saved run does not shard the weights"
+# With more ranks than a host without a network has, nothing is looked for.
+expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --implementation official --seeds 1
 expect_exit 0 advise "${large[@]}" --set run.weights=replicated
 expect_not_out 'run.weights=sharded'
 
