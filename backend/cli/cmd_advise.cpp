@@ -202,7 +202,7 @@ Json texts_json(const std::vector<std::string>& texts) {
 }
 
 Json other_json(const std::optional<OtherTime>& other) {
-  if (!other) return nullptr;
+  if (!other || other->end_to_end_ns == 0) return nullptr;
   return {{"text", other->text}, {"end_to_end_ns", other->end_to_end_ns}};
 }
 

@@ -53,7 +53,8 @@ std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
     const std::string& other = facts.other_code->text;
     const std::string kernel = other.substr(0, other.find(" in "));
     const bool same = facts.code.starts_with(kernel + " in ");
-    text += fmt::format(", {}{}", time_text(facts.other_code->end_to_end_ns),
+    const std::int64_t ns = facts.other_code->end_to_end_ns;
+    text += fmt::format(", {}{}", ns > 0 ? time_text(ns) : "and it cannot run",
                         same ? other.substr(kernel.size()) : " with " + other);
   }
   return text;
@@ -159,7 +160,7 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
   if (own.size() == most || other == nullptr) return "";
   const std::string runs = fmt::format("{} runs in {} and is slower by {}.", own_label(*other),
                                        fmt::join(advice.engines.at(other->id), ", "), slower_text(fastest, *other));
-  if (own.empty()) return fmt::format("No engine of docs/engines.md has {}: {}", fastest.name, runs);
+  if (own.empty()) return fmt::format("No engine of docs/engines.md runs {} here: {}", fastest.name, runs);
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
   return fmt::format("{} {} alone: {}", uneven ? "Its heads are uneven, which suits" : "It runs in",
                      fmt::join(own, " and "), runs);

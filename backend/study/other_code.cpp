@@ -51,7 +51,7 @@ std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, 
   const std::int64_t ns =
       end_to_end_of(asked, argument, {"run.attention_kernel=" + kernel, "run.implementation=" + implementation},
                     job.max_memory_bytes, options);
-  return ns > 0 ? std::optional(OtherTime{text_of(kernel, implementation), ns}) : std::nullopt;
+  return OtherTime{text_of(kernel, implementation), ns};
 }
 
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,

@@ -15,15 +15,15 @@ std::string code_text(const Job& job);
 
 struct OtherTime {
   std::string text;  // "fa2 in official code"
-  std::int64_t end_to_end_ns = 0;
+  std::int64_t end_to_end_ns = 0;  // 0: it cannot run
 };
 
 // One strategy, `argument` of -s, with the other usual kernel in the other usual code: FA2 or, for sparse masks,
 // FlexAttention in the code that a model was published with, in place of compiled code; or the other way round. Absent
-// where the cluster gives its costs one by one, and without an end-to-end time. `asked`: settings of the job.
+// where the cluster gives its costs one by one. `asked`: settings of the job.
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
                                          const QuietRun& options);
-// The same strategy on masks of `sparge` at kUsualDensity. Absent likewise.
+// The same strategy on masks of `sparge` at kUsualDensity. Absent where it cannot run.
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,
                                            const QuietRun& options);
 inline constexpr double kUsualDensity = 0.4;
