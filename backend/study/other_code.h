@@ -14,7 +14,7 @@ namespace spscope {
 std::string code_text(const Job& job);
 
 struct OtherTime {
-  std::string text;  // "fa2 in official code"
+  std::string text;                // "fa2 in official code"
   std::int64_t end_to_end_ns = 0;  // 0: it cannot run
 };
 

@@ -82,7 +82,7 @@ addEventListener("load", async () => {
     const drawn = () => every(document, "figure.masks .step:not([hidden]) use.own").filter(shown);
     const heads = every(document, "figure.masks .step:not([hidden]) li").length;
     check(drawn().length === 0, where + ": owners are there before they are chosen");
-    for (const [label, ranks] of [["ulysses u8", 1], ["ring r8", 8]]) {
+    for (const [label, ranks] of [["ulysses u8", 1], ["ring r8 cyclic", 8]]) {
       choices.find((choice) => choice.parentElement.textContent.endsWith(label)).checked = true;
       check(drawn().length === heads && drawn().every((head) => colours(head) === ranks), where + ": heads of " + label + " have not " + ranks + " colours");
       check(!every(document, "figure.masks use.plain").some(shown), where + ": the density shows through");
