@@ -59,6 +59,6 @@ expect_out 'compute measured on spscope fake device'
 expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring --json
 expect_json 'all(x["timing"] == "oversubscribed" and x["speedup"] is None for x in s.values())'
 expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring
-expect_out 'executed on spscope fake device ranks' 'the ranks share fewer GPUs'
+expect_out 'executed on spscope fake device ranks' 'has fewer GPUs than'
 SPSCOPE_FAKE_CUDA='devices=2' expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring --json
 expect_json 'all(x["timing"] == "clean" for x in s.values())'
