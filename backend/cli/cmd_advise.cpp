@@ -359,7 +359,7 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
   std::vector<AnswerPart> parts;
   for (const AdvicePart& part : advice_sentences(advice, answer.job, facts))
     parts.push_back({text_of(part.block), part.drop});
-  parts.push_back({wrapped_text(question_line(advice), style.width), 3, true});
+  parts.push_back({wrapped_text(question_line(advice), style.width), 0, true});
   if (!advice.fastest.empty() && (!what_if || flags.all))
     parts.push_back({render_terminal(
         strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : kMostRows), style)});
