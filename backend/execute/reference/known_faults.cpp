@@ -163,7 +163,8 @@ class FaultSearch {
     for (const std::size_t row : off_) of_head[head(row)].push_back(row);
     std::map<int, int> holds;
     double left = 0;
-    for (const auto& [h, of] : of_head) {
+    for (const auto& [off_head, of] : of_head) {
+      const int h = off_head;  // clang 14 captures no binding
       for (int other = 0; other < attention_.heads && !holds.contains(h); ++other) {
         const auto row_of = [&](std::size_t row) {
           return row - static_cast<std::size_t>(h) + static_cast<std::size_t>(other);
