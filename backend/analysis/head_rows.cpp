@@ -10,17 +10,17 @@
 namespace spscope {
 namespace {
 
-double density_of(const DensityThumbnail& thumbnail) {
-  const double sum = std::accumulate(thumbnail.cells.begin(), thumbnail.cells.end(), 0.0);
-  return sum / 255 / static_cast<double>(std::max<std::size_t>(1, thumbnail.cells.size()));
-}
-
 std::optional<int> only_rank(const OwnerMap& map) {
   const bool alone = !map.empty() && map.front() >= 0 && std::ranges::all_of(map, [&](auto r) { return r == map[0]; });
   return alone ? std::optional(map.front()) : std::nullopt;
 }
 
 }  // namespace
+
+double density_of(const DensityThumbnail& thumbnail) {
+  const double sum = std::accumulate(thumbnail.cells.begin(), thumbnail.cells.end(), 0.0);
+  return sum / 255 / static_cast<double>(std::max<std::size_t>(1, thumbnail.cells.size()));
+}
 
 std::vector<HeadRow> head_rows(const StoreReader& reader, const Comparison& comparison) {
   std::vector<HeadRow> rows;

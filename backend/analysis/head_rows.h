@@ -10,12 +10,15 @@
 
 namespace spscope {
 
+// Active over all, of all cells: 0 to 1, to 0.002.
+double density_of(const DensityThumbnail& thumbnail);
+
 struct HeadRow {
   std::string strategy;  // StrategyResult::id
   int denoise_step = 0, layer = 0;
   AttendedAxis axis = AttendedAxis::kInner;
   int head = 0;
-  double density = 0;       // active over all, to 0.002: from the thumbnail
+  double density = 0;       // density_of the thumbnail
   std::optional<int> rank;  // absent where several ranks share the head, or the file has no plan
 };
 

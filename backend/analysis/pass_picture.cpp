@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <set>
 
+#include "backend/analysis/head_rows.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/analysis/slowest_pass.h"
 
@@ -93,9 +93,8 @@ std::optional<StrategyBand> band_of(const StoreReader& reader, const StrategyRes
 HeadsOfStep heads_of(const StoreReader& reader, const MaskPlace& place) {
   HeadsOfStep step{place.denoise_step, {}};
   for (DensityThumbnail& thumbnail : reader.thumbnails(place.mask_id)) {
-    const double sum = std::accumulate(thumbnail.cells.begin(), thumbnail.cells.end(), 0.0);
-    const auto cells = static_cast<double>(std::max<std::size_t>(1, thumbnail.cells.size()));
-    step.heads.push_back({std::move(thumbnail), sum / 255 / cells});
+    const double density = density_of(thumbnail);
+    step.heads.push_back({std::move(thumbnail), density});
   }
   return step;
 }
