@@ -28,8 +28,8 @@ int count_level(const std::vector<const StrategyResult*>& ranked, As&& as_fast) 
       std::ranges::count_if(ranked, [&](const StrategyResult* s) { return as_fast(*ranked[0], *s); }));
 }
 
-// Of the strategies whose plan equals that of the fastest, the first in strategies.def. So ulysses stands for snake, which
-// makes the same plan of equal heads: ulysses was measured.
+// Of the strategies whose plan equals that of the fastest, the first in strategies.def. So ulysses stands for snake,
+// which makes the same plan of equal heads: ulysses was measured.
 const StrategyResult& usual_of(const std::vector<const StrategyResult*>& ranked) {
   const StrategyResult* usual = ranked.front();
   for (const StrategyResult* s : ranked)
