@@ -63,9 +63,11 @@ void report(const Fault& fault) {
   std::cerr << "fake CUDA driver: " + fault.words + "\n";
 }
 
+// The words stand before any call can return the failure.
 void fail(CUctx_st& context, const Fault& fault) {
   int none = CUDA_SUCCESS;
-  if (context.failed.compare_exchange_strong(none, fault.result)) report(fault);
+  if (context.failed.load() == none) report(fault);
+  context.failed.compare_exchange_strong(none, fault.result);
 }
 
 void require_sound(const CUctx_st& context) {
@@ -98,7 +100,12 @@ CUresult call(const std::function<void()>& work) {
 
 void spscope_fake_cuda_reset(const char* settings) { spscope::fake_cuda::start_again(settings); }
 
-const char* spscope_fake_cuda_fault() { return spscope::fake_cuda::fake().fault.c_str(); }
+// Written once, so that the words stay where they are.
+const char* spscope_fake_cuda_fault() {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  return driver.fault.c_str();
+}
 
 long long spscope_fake_cuda_launches() {
   spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();

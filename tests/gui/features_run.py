@@ -58,7 +58,7 @@ def run_form(world):
             window.click("form/mask.pattern/value", rest=False)
             window.wait_for(lambda s: window.has(pattern), f"the choice {pattern}")
             window.click(pattern, first=True, rest=False)
-            window.wait_for(lambda s: s["view"]["values"]["mask.pattern"] == pattern, pattern)
+            window.wait_for(lambda s: s["view"]["values"]["mask.pattern"] == pattern and (s["view"]["planned"] or s["view"]["problems"]), pattern)
             for key in keys:
                 if key.startswith(f"mask.{pattern}."):
                     window.wait_for(lambda s, key=key: window.has(f"form/{key}/value"), key)

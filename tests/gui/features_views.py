@@ -314,7 +314,7 @@ def timeline_tells_of_an_event(world):
     """Under the pointer, and in the details once it is selected."""
     window = world.window("timeline?s=ring")
     window.press("Home")
-    ticks = sorted(float(t[:-3]) for t in (i["text"] for i in window.items if i["path"] == "timeline/main") if t.endswith(" ms"))
+    ticks = sorted(float(t[:-3]) for t in (i["text"] for i in window.items if i["path"] == "timeline/main") if re.fullmatch(r"[0-9.]+ ms", t))
     assert len(ticks) > 2 and ticks[-1] + ticks[1] - ticks[0] > axis(window)[1] * 1e-6, "the last tick has its label, too"
     mark = max((i for i in window.items if "band ring/rank 1 op" in i["path"] and i["text"] == "attend"), key=lambda i: i["rect"][2] - i["rect"][0])
     window.hover(mark["path"], first=True)

@@ -66,8 +66,8 @@ def main():
                 else:
                     done += 1
                 print(f"{name}: {'skipped' if reason else 'passed'} in {time.monotonic() - begin:.1f} s", flush=True)
-            except Exception:
-                faults.append(f"{name}: {traceback.format_exc()}")
+            except Exception as fault:
+                faults.append(f"{name}: {str(fault) or repr(fault)}\n{traceback.format_exc()}")
                 print(f"{name}: FAILED\n{traceback.format_exc()}", flush=True)
                 world.drop_shared()
         try:

@@ -251,9 +251,17 @@ class Window:
 
     def click(self, name, kind=None, at=(0.5, 0.5), button=1, times=1, first=False, rest=True):
         """`rest`: whether to wait until nothing more is to do, as a long query."""
-        x, y = self.point(self.reach(name, kind, first), at)
-        before = self.read()
-        self._move(x, y)
+        # What was opened, closed or answered just before moves the item a frame later: the pointer follows it, as a hand does.
+        for _ in range(10):
+            before = self.read()
+            point = self.point(self.reach(name, kind, first), at)
+            self._move(*point)
+            end = time.monotonic() + 0.1  # no frame is drawn where the pointer was there before
+            while self.read()["frame"] == before["frame"] and time.monotonic() < end:
+                time.sleep(0.01)
+            if not self.find(name, kind) or self.point(self.item(name, kind, first), at) == point:
+                break
+        before = self.state
         self._xdotool("click", "--repeat", times, "--delay", 40, button)
         return self.settle(before, 2 * times, rest)
 
