@@ -3,22 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <string_view>
+
+#include "backend/analysis/field_number.h"
 
 namespace spscope {
 
 namespace {
-
-using FieldText = std::optional<std::string>;
-
-template <typename Number = std::int64_t>
-Number number_of(const FieldText& value) {
-  Number number = 0;
-  if (value) std::from_chars(value->data(), value->data() + value->size(), number);
-  return number;
-}
 
 // What rows of other programs are: those of NCCL's communicators, as long as there are no others.
 std::string_view other_rows(const StoreReader& reader) {
@@ -146,6 +138,7 @@ std::vector<Observation> observations(const StoreReader& reader) {
     o.work = work_of(reader);
     o.kernels = kernels_of(reader);
     o.operations = operations_of(reader);
+    o.skew = arrival_skew(reader);
     o.counters = counters_of(reader, run.finished ? run.end_ns : o.last_event_ns);
     o.collectors = reader.collectors();
     for (const MachineFact& fact : reader.machine()) o.machine.push_back({fact.name, fact.value});

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/analysis/arrival_skew.h"
 #include "backend/analysis/comparison.h"
 #include "backend/store/observed_run.h"
 #include "backend/store/store_reader.h"
@@ -50,7 +51,8 @@ struct Observation {
   std::vector<ObservedWork> work;             // by rank, kind of track, then longest first
   std::vector<ObservedName> kernels;          // of all ranks, longest first; at most kMostKernels
   std::vector<ObservedOperation> operations;  // longest first; at most kMostOperations
-  std::vector<ObservedCounter> counters;      // in the order of the file: by GPU
+  ArrivalSkew skew;
+  std::vector<ObservedCounter> counters;  // in the order of the file: by GPU
   std::vector<CollectorRecord> collectors;
   std::vector<MachineLine> machine;  // the GPUs that took part among it
   Recording recording;

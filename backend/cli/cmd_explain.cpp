@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "backend/base/number_text.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/report/explain.h"
+#include "backend/report/observed_part.h"
 #include "backend/report/render.h"
 
 namespace spscope {
@@ -21,6 +23,15 @@ struct ExplainFlags {
   int layer = kAbsent, step = kAbsent, repeat = kAbsent;
 };
 
+// Of a program that was observed, which has no layer pass; false of other files.
+bool explain_observed(CommandContext& context, const StoreReader& reader) {
+  if (observed_runs(reader).empty()) return false;
+  for (const Observation& o : observations(reader))
+    context.out << o.run.command << "\n\n" << wrapped_text(who_waits_text(o), text_width());
+  context.out << "\nspscope report has the work of each rank, spscope gui the timeline.\n";
+  return true;
+}
+
 int run_explain(CommandContext& context, const ExplainFlags& flags) {
   ExplainRequest request;
   request.strategies = flags.strategies;
@@ -28,6 +39,8 @@ int run_explain(CommandContext& context, const ExplainFlags& flags) {
   if (flags.step != kAbsent) request.denoise_step = flags.step;
   if (flags.repeat != kAbsent) request.repeat = flags.repeat;
   const StoreReader reader(flags.file);
+  const bool whole = !request.layer && !request.denoise_step && !request.repeat && request.strategies.empty();
+  if (whole && !context.json && explain_observed(context, reader)) return kExitDone;
   const Explanation explanation = explain(reader, request);
   if (context.json) {
     context.out << render_json(explanation);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "backend/record/collector_texts.h"
 #include "backend/report/format.h"
@@ -142,7 +143,71 @@ Section provenance_section(const Observation& o) {
   return section;
 }
 
+std::string waits_unknown_text(const Observation& o) {
+  const std::string unknown = "Who waits for whom is not known";
+  if (o.operations.empty()) {
+    std::set<std::string> why;
+    for (const CollectorRecord& c : o.collectors)
+      if (c.name == "nccl" && c.outcome == CollectorOutcome::kNotStarted)
+        for (std::string& note : notes_of(c)) why.insert(std::move(note));
+    return why.empty() ? unknown + ": no operation of NCCL was recorded."
+                       : fmt::format("{}, because NCCL was not watched: {}.", unknown, fmt::join(why, "; "));
+  }
+  if (std::ranges::all_of(o.operations, [](const ObservedOperation& op) { return op.begun == 0; }))
+    return unknown + ": NCCL did not tell when its operations began on the device, which it does from 2.27 on.";
+  return unknown + ": the file has no collective of NCCL in which two of its ranks took part.";
+}
+
+// "Its kernels take 11 % longer than those of the other ranks: it has more to compute, or is slower."
+std::string kernels_text(double kernels) {
+  constexpr double kEqual = 0.02;  // clocks of equal GPUs differ by as much
+  const double more = kernels - 1;
+  if (more > kEqual)
+    return fmt::format(
+        " Its kernels take {} longer than those of the other ranks: it has more to compute, or is slower.",
+        percent_text(more));
+  const std::string than = more < -kEqual ? fmt::format("{} less time than", percent_text(-more)) : "as long as";
+  return fmt::format(
+      " Its kernels take {} those of the other ranks, so something else makes it late, such as copies or its host.",
+      than);
+}
+
 }  // namespace
+
+std::string who_waits_text(const Observation& o) {
+  const ArrivalSkew& skew = o.skew;
+  // Before its first operation a program starts up.
+  const std::int64_t span_ns = o.last_event_ns - std::max(o.first_event_ns, skew.from_ns);
+  if (skew.collectives == 0 || skew.ranks < 2 || span_ns <= 0) return waits_unknown_text(o);
+  constexpr double kFew = 0.01, kMost = 0.5;  // of the time of all who can wait, of all waits
+  const auto share = [&](std::int64_t wait_ns) {
+    return static_cast<double>(wait_ns) / (static_cast<double>(span_ns) * (skew.ranks - 1));
+  };
+  const auto all_ns = static_cast<double>(std::max<std::int64_t>(skew.wait_ns(), 1));
+  const LastRank& most = skew.last.front();
+  const double of_all = static_cast<double>(most.others_wait_ns) / all_ns;
+  const std::string collectives = count_text(static_cast<double>(skew.collectives));
+  std::string text;
+  if (share(skew.wait_ns()) < kFew) {
+    text = fmt::format("No rank holds up the others: in {} collectives of NCCL they wait {} of the time.", collectives,
+                       percent_text(share(skew.wait_ns())));
+  } else if (of_all < kMost) {
+    text = fmt::format(
+        "Ranks wait for each other in NCCL's collectives, {} of the time. No rank causes half of it; rank {} causes "
+        "most, {}.",
+        percent_text(share(skew.wait_ns())), most.rank, percent_text(of_all));
+  } else {
+    text = fmt::format("{} for rank {} in NCCL's collectives, {} of the time: it came last to {} of {}.",
+                       skew.ranks == 2 ? "The other rank waits" : "The other ranks wait", most.rank,
+                       percent_text(share(most.others_wait_ns)), count_text(static_cast<double>(most.last_in)),
+                       collectives);
+    if (most.kernels) text += kernels_text(*most.kernels);
+  }
+  if (skew.largest_communicator > skew.ranks)
+    text += fmt::format(" The file has {} of {} ranks: what these wait for the others is not known.", skew.ranks,
+                        skew.largest_communicator);
+  return text;
+}
 
 Section collectors_section(const Observation& o) {
   Section section{"collectors", "Collectors", {}};
@@ -184,8 +249,9 @@ Part observed_part(const Observation& o) {
   if (std::string missing = missing_events_text(o.recording); !missing.empty())
     part.warnings.push_back({std::move(missing)});
   for (const Sentence& incident : o.recording.incidents) part.warnings.push_back(incident);
-  for (Section section : {work_section(o), kernels_section(o), nccl_section(o), gpus_section(o), collectors_section(o),
-                          provenance_section(o)})
+  const Section waits{"waits", "Who waits for whom", {Paragraph{who_waits_text(o), Tone::kConclusion}}};
+  for (Section section : {waits, work_section(o), kernels_section(o), nccl_section(o), gpus_section(o),
+                          collectors_section(o), provenance_section(o)})
     if (!section.blocks.empty()) part.sections.push_back(std::move(section));
   return part;
 }

@@ -19,7 +19,9 @@ expect_exit 2 report seen.db --format json
 expect_err 'observed, python3 train.py: it has no strategies to list as json' 'spscope sql'
 expect_exit 2 compare seen.db
 expect_err 'observed, python3 train.py: it has no strategies to compare' 'spscope report "seen.db"'
-expect_exit 2 explain seen.db
+expect_exit 0 explain seen.db
+expect_out 'python3 train.py' 'Who waits for whom is not known: no operation of NCCL was recorded.'
+expect_exit 2 explain seen.db --layer 0
 expect_err 'it has no strategies to explain'
 expect_exit 0 doctor seen.db
 expect_sql seen.db 1,measured "SELECT makespan_ns > 0, compute FROM strategy_summary"
@@ -32,6 +34,9 @@ expect_exit 0 run "${small[@]}" -s ring --set cluster.ranks=2 -o made.db
 "$python" -B "$SOURCE_DIR/tests/gui/observed_file.py" made.db
 expect_exit 0 recover made.db -o collected.db
 expect_exit 0 report collected.db
-expect_out '| rank 1 | NCCL | transfer | 840 |' '| AllReduce RING SIMPLE | 240 | 2.01 GB | 79.2 ms | 14.4 ms | 64.8 ms | 330 us |' \
+expect_out '| rank 1 | NCCL | transfer | 840 |' '| AllReduce RING SIMPLE | 240 | 2.01 GB | 84.0 ms | 14.4 ms | 69.6 ms | 350 us |' \
   '| Send | 720 |' '| GPU 1 SM clock | 1,630 MHz |' '| 1,980 MHz |' '- GPU 1: at 0000:3C:00.0' ' from its first to its last event'
 expect_not_out 'foreign'
+expect_exit 0 explain collected.db
+expect_out "The other rank waits for rank 1 in NCCL's collectives, 4.0 % of the time: it came last to 120 of 120." \
+  'Its kernels take as long as those of the other ranks'

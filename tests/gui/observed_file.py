@@ -100,7 +100,8 @@ def add_rank(tracks, names, rank):
         rows[copies].append(work(begin + 100_000, LONGEST, names["copy HtoD"], COPY, n + 3, 64 << 20))
         if step % 10 == 0:
             rows[took].append(work(begin + 300_000, 80_000, names["buffers of CUPTI"], OVERHEAD))
-        rows[nccl].append(operation(begin + 400_000, 60_000, 330_000, names["AllReduce RING SIMPLE"], 2 * step, 8 << 20))
+        # Rank 1 comes last, and both end together.
+        rows[nccl].append(operation(begin + 400_000, 60_000, 370_000 - shift, names["AllReduce RING SIMPLE"], 2 * step, 8 << 20))
         rows[nccl] += [operation(begin + 450_000 + 5_000 * i, 20_000, 200_000, names["Send" if i % 2 else "Recv"], 2 * step + 1, 1 << 18, 1 - rank)
                        for i in range(EXCHANGES)]
     for track, events in rows.items():

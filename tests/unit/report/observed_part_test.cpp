@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/report/observed_part.h"
 #include "backend/report/render.h"
 
 namespace spscope {
@@ -80,6 +81,43 @@ TEST(ObservedPart, HasOperationsOfNcclWithWhatTheyWaitedFor) {
   EXPECT_THAT(text_of(observed),
               AllOf(HasSubstr("| operation | count | not ended | bytes | total | mean |"),
                     HasSubstr("| Send | 2 | 1 | 300 B | 800 us | 400 us |"), Not(HasSubstr("Queued"))));
+}
+
+// One sentence says who waits for whom, or why that is not known.
+TEST(ObservedPart, SaysWhoWaitsForWhom) {
+  Observation o = sample();
+  o.last_event_ns = 1'000'000, o.first_event_ns = 0, o.ranks = 8;
+  const auto skew = [](std::vector<LastRank> last) { return ArrivalSkew{100, 8, 8, std::move(last)}; };
+  const ArrivalSkew two = {100, 2, 8, {{1, 100, 120'000, {}}}};
+  const std::vector<std::pair<ArrivalSkew, std::string>> rows = {
+      {skew({{5, 93, 840'000, 1.11}, {0, 7, 60'000, 1}}),
+       "The other ranks wait for rank 5 in NCCL's collectives, 12 % of the time: it came last to 93 of 100. Its "
+       "kernels "
+       "take 11 % longer than those of the other ranks: it has more to compute, or is slower."},
+      {skew({{5, 93, 840'000, 0.9}}),
+       "Its kernels take 10 % less time than those of the other ranks, so something else"},
+      {skew({{5, 40, 84'000, 1}, {1, 30, 63'000, 1}, {2, 30, 63'000, 1}}),
+       "Ranks wait for each other in NCCL's collectives, 3.0 % of the time. No rank causes half of it; rank 5 causes "
+       "most, "
+       "40 %."},
+      {skew({{5, 93, 7'000, 1}}),
+       "No rank holds up the others: in 100 collectives of NCCL they wait 0.1 % of the time."},
+      {two,
+       "The other rank waits for rank 1 in NCCL's collectives, 12 % of the time: it came last to 100 of 100. The "
+       "file "
+       "has 2 of 8 ranks: what these wait for the others is not known."},
+      {{}, "Who waits for whom is not known: the file has no collective of NCCL in which two of its ranks took part."}};
+  for (const auto& [found, words] : rows) {
+    o.skew = found;
+    EXPECT_THAT(who_waits_text(o), HasSubstr(words));
+    EXPECT_THAT(text_of(o), HasSubstr(words));
+  }
+  o.operations[0].begun = 0;
+  EXPECT_THAT(who_waits_text(o), HasSubstr("NCCL did not tell when its operations began on the device"));
+  o.operations.clear();
+  EXPECT_THAT(who_waits_text(o), HasSubstr("not known: no operation of NCCL was recorded."));
+  o.collectors.push_back({0, "python", "nccl", {}, "nccl: too old", CollectorOutcome::kNotStarted});
+  EXPECT_THAT(who_waits_text(o), HasSubstr("not known, because NCCL was not watched: nccl: too old."));
 }
 
 TEST(ObservedPart, HasCountersWithTheirUnits) {
