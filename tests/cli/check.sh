@@ -47,8 +47,10 @@ lse = np.stack([log(z) + m for _, z, m in parts])
 merged = lambda w: sum(o * x for (o, _, _), x in zip(parts, w / w.sum(0)))
 turned, swapped, half = np.roll(good, cut[1], axis=1), good[[1, 0, 2, 3, 4, 5]], good.copy()
 half[2:4, 50:60] = attend(part[:, None] == part)[2:4, 50:60]
-late = good.copy()
+late, tokens_lost, heads_lost = good.copy(), good.copy(), good.copy()
 late[0, 0, 0] = np.nan
+tokens_lost[:, cut[1]:cut[2]] = 0
+heads_lost[2:4] = 0
 twice = np.arange(L) >= L - TEXT
 again = [np.concatenate([x, x[:, twice]], 1) for x in (k, v)]
 zeros = [np.concatenate([x, np.zeros((H, 3, D))], 1) for x in (k, v)]
@@ -59,6 +61,7 @@ save("faults", right=good, local_keys=attend(part[:, None] == part), averaged=su
      other_heads=swapped, other_tokens=turned, causal=attend(np.tri(L, dtype=bool)),
      scale=attend(full, scale=1), padding=partial(q, *zeros, np.ones((L, L + 3), bool))[0],
      not_divided=partial(q, k, v, full)[0] * partial(q, k, v, full)[1], local_keys_of_some=half, not_a_number=late,
+     zero_rows=tokens_lost, zero_rows_of_heads=heads_lost, zero_rows_everywhere=0 * good,
      no_fault_that_is_known=good + 1e-2 * rng.normal(size=good.shape))
 cut = [0, 16, 32, 48, L]
 part = np.searchsorted(cut, np.arange(L), "right") - 1
@@ -89,6 +92,8 @@ expect_out 'faults: 6 heads of 8 channels, 61 tokens, no mask or a full one; all
   'averaged: partial results of 4 parts of the keys are averaged, not weighted by their log-sum-exp. The reference' \
   '3 rows of zeros are attended to, as padding' 'the keys of the text are counted twice' 'the first 13 keys, as many as the text has, are counted twice' '2 to 3  50 to 59' \
   'no_fault_that_is_known: No known fault gives these rows.' 'scores are scaled by 1 instead of 1 / sqrt(8)'
+expect_out 'zero_rows: the rows of rank 1 of 4 are 0: tokens 15 to 29.' 'zero_rows_everywhere: all of its rows are 0.' \
+  'zero_rows_of_heads: the rows of rank 1 of 3 are 0: heads 2 to 3.'
 expect_width 120
 expect_exit 1 check chunks --parts 4 --json
 expect_json '[o["judged_as"] for o in d["attentions"][0]["outputs"]] == ["fp32", "bf16", "fp16"]' \

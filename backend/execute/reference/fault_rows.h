@@ -1,0 +1,60 @@
+// The rows of an output that are off, and the faults that are held against them: what the files of known_faults.h
+// share.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/execute/reference/key_parts.h"
+#include "backend/execute/reference/known_faults.h"
+
+namespace spscope {
+
+class FaultRows {
+ public:
+  // Both must outlive it.
+  FaultRows(const RightAttention& attention, const ComparedRows& compared);
+
+  const RightAttention& attention() const { return attention_; }
+  const ComparedRows& compared() const { return compared_; }
+  const std::vector<std::size_t>& off() const { return off_; }
+  // Those of them that are looked at, spread place by place.
+  const std::vector<std::size_t>& chosen() const { return chosen_; }
+
+  const RowPlace& place(std::size_t row) const {
+    return compared_.places[row / static_cast<std::size_t>(attention_.heads)];
+  }
+  int head(std::size_t row) const { return static_cast<int>(row % static_cast<std::size_t>(attention_.heads)); }
+  std::vector<std::int32_t> tokens_of(std::span<const std::size_t> rows) const;
+  std::span<const double> found(std::size_t row) const { return row_of(compared_.found, row); }
+  std::span<const double> right(std::size_t row) const { return row_of(compared_.right, row); }
+  // Of [rows, head_dim].
+  std::span<const double> row_of(const std::vector<double>& all, std::size_t row) const;
+  static bool is_zero(std::span<const double> row);
+
+  bool fits(std::size_t row, std::span<const double> expected) const;
+  // A row of a fault. `id` and `text` are those of a fault that all chosen rows are held against.
+  void judge(const std::string& id, const std::string& text, std::size_t row, std::span<const double> expected);
+  // A fault that fits.
+  void add(KnownFault fault) { faults_[fault.id] = std::move(fault); }
+  // known_faults() of those that were judged.
+  std::vector<KnownFault> best() const;
+
+ private:
+  const RightAttention& attention_;
+  const ComparedRows& compared_;
+  std::vector<std::size_t> off_, chosen_;
+  double largest_ = 0;
+  std::map<std::string, KnownFault> faults_;
+};
+
+// Heads or tokens in another order.
+void judge_order(FaultRows& rows);
+// "the rows of rank 1 of 4 are 0: tokens 15 to 29", where every row that is off is 0; otherwise "". Ranks are those
+// that would hold these tokens, or these heads, in order.
+std::string zero_rows_text(const FaultRows& rows);
+// Parts of the keys, of chosen rows of one head of one sequence; the log-sum-exp of each row goes to `lse`.
+void judge_parts_of_keys(FaultRows& rows, std::span<const std::size_t> group, std::map<std::size_t, double>& lse);
+
+}  // namespace spscope
