@@ -46,8 +46,9 @@ int block_or_assumed(const MaskFlags& flags) { return flags.block > 0 ? flags.bl
 // What a file holds, and the mask of one layer and step of it.
 struct ReadMask {
   BlockMask mask;
-  std::string words = {};   // MaskFile::words(), and which layer and step are shown where there are several
-  std::string to_run = {};  // what a run needs to take all layers and steps; "": there is one of each
+  std::string words = {};       // MaskFile::words(), and which layer and step are shown where there are several
+  std::string to_run = {};      // what a run needs to take all layers and steps; "": there is one of each
+  std::string with_batch = {};  // MaskAxes::with_batch
 };
 
 ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
@@ -68,7 +69,7 @@ ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
                                     .key_block = flags.key_block,
                                     .user = MaskUser::kFlags,
                                     .max_bytes = context.max_memory_bytes});
-  ReadMask read{.mask = {}, .words = file.words()};
+  ReadMask read{.mask = {}, .words = file.words(), .with_batch = file.axes_with_batch()};
   if (file.layers() > 1 || file.denoise_steps() > 1) {
     read.words += fmt::format("; shown: layer {} of {}, denoise step {} of {}, from 0", flags.layer, file.layers(),
                               flags.step, file.denoise_steps());
@@ -160,6 +161,9 @@ void print_info(CommandContext& context, const ReadMask& read) {
   }
   if (!read.words.empty()) context.out << fmt::format("read: {}\n", read.words);
   if (!read.to_run.empty()) context.out << fmt::format("a run takes all of them with {}\n", read.to_run);
+  if (!read.with_batch.empty())
+    context.out << fmt::format("if the file has samples of a batch: --axes {} --batch N takes one, from 0\n",
+                               read.with_batch);
   context.out << fmt::format("{} head{}, {} tokens in {}\n", mask.heads(), mask.heads() == 1 ? " for all" : "s",
                              mask.tokens(), block_text(mask));
   context.out << fmt::format("density {:.3f}, {} active tiles, spread over heads {:.2f} (standard deviation / mean)\n",

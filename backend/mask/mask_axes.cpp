@@ -57,6 +57,8 @@ MaskAxes mask_axes(const Array& array, const std::string& path, const std::strin
   if (axes.size() != shape.size() || !names.ends_with("q,k"))
     refuse(fmt::format("the axes \"{}\" do not fit it: name each dimension, q and k last", names));
   MaskAxes result;
+  const std::string batched = usual(shape.size(), true);
+  if (said.empty() && batched != names && shape[shape.size() - 4] > 1) result.with_batch = batched;
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     if (shape[i] < 1 || shape[i] > INT32_MAX) refuse("each dimension of a mask is from 1 to 2^31 - 1");

@@ -59,6 +59,8 @@ class MaskFile {
   std::int64_t whole_blocks() const;
   // What was read: "FlexAttention's lists kv_indices and full_kv_indices; batch 1, heads 4, q 4, k 4".
   std::string words() const { return words_ + "; " + axes_.text; }
+  // MaskAxes::with_batch
+  const std::string& axes_with_batch() const { return axes_.with_batch; }
   // Empty when the file has none.
   const std::vector<std::int32_t>& block_starts() const { return block_starts_; }
 

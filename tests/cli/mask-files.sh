@@ -34,6 +34,10 @@ for file in good.npy good.npz good.safetensors; do
   grep -v '"hash"\|"read"' "$out" >"$file.json"
   expect_json 'd["heads"] == 2 and d["blocks"] == 4 and d["active_tiles"] == 20 and d["density"] == 20 / 32'
 done
+expect_exit 0 mask info good-layers.npy --block 16
+expect_out 'if the file has samples of a batch: --axes batch,heads,q,k --batch N takes one, from 0'
+expect_exit 0 mask info good-layers.npy --block 16 --axes batch,heads,q,k --batch 1
+expect_not_out 'if the file has samples'
 cmp good.npy.json good.npz.json && cmp good.npy.json good.safetensors.json
 
 part import

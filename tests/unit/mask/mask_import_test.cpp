@@ -73,6 +73,12 @@ TEST(MaskFile, AxesAreThoseThatAreSaid) {
   const auto bit = [&](int a, int b, int q, int k) { return bits[((a * 3 + b) * 2 + q) * 2 + k] == 1; };
   const MaskFile batch(path, {.axes = "batch,heads,q,k", .batch = 1}), turned(path, {.axes = "heads,layers,q,k"});
   EXPECT_THAT(batch.words(), HasSubstr("batch 2, heads 3, q 2, k 2"));
+  EXPECT_EQ(MaskFile(path).axes_with_batch(), "batch,heads,q,k");
+  EXPECT_EQ(batch.axes_with_batch() + turned.axes_with_batch(), "");
+  const std::string five = folder.write("five.npy", npy_of("|u1", "(2, 1, 3, 2, 2)", random_bits(5, 24)));
+  EXPECT_EQ(MaskFile(five).axes_with_batch(), "") << "one layer, or a batch of one";
+  EXPECT_EQ(
+      MaskFile(folder.write("one_layer.npy", npy_of("|u1", "(1, 3, 2, 2)", random_bits(6, 12)))).axes_with_batch(), "");
   for (int q = 0; q < 2; ++q)
     for (int k = 0; k < 2; ++k) {
       EXPECT_EQ(batch.mask(0, 0, {0, 1, 2}).active(2, q, k), bit(1, 2, q, k));
