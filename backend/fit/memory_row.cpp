@@ -3,78 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 
-#include "backend/base/csv_table.h"
-#include "backend/config/text_file.h"
 #include "backend/fit/row_plans.h"
+#include "backend/fit/table_row.h"
 
 namespace spscope {
 namespace {
 
-constexpr std::size_t kMaxMemoryTableBytes = std::size_t{64} << 20;
 constexpr double kGib = 1024.0 * 1024 * 1024;
 constexpr double kWanted = 0.8;  // of peaks between what is counted and what is not
 // Any cluster of 8 GPUs with profile layers: the limit of a row is its own, and nothing else of it counts.
 constexpr const char* kCluster = "h100x8";
 
-class Cells {
- public:
-  Cells(const CsvTable& table, std::size_t row, std::vector<Problem>& problems)
-      : table_(table), row_(row), problems_(problems) {}
-  std::string text(std::string_view column) const {
-    const CsvCell* cell = table_.find(row_, column);
-    return cell != nullptr ? cell->text : "";
-  }
-  template <typename Number>
-  void number(std::string_view column, Number& value) const {
-    const CsvCell* cell = table_.find(row_, column);
-    if (cell == nullptr || cell->text.empty()) return;
-    const char* end = cell->text.data() + cell->text.size();
-    const auto [rest, error] = std::from_chars(cell->text.data(), end, value);
-    if (error != std::errc() || rest != end || value <= 0)
-      problems_.push_back({ErrorCode::kConfigType, std::string(column),
-                           fmt::format("{} \"{}\" is not a number above 0", column, cell->text), "", cell->place});
-  }
-
- private:
-  const CsvTable& table_;
-  std::size_t row_;
-  std::vector<Problem>& problems_;
-};
-
 MemoryRow memory_row(const CsvTable& table, std::size_t number, std::vector<Problem>& problems) {
-  const Cells cells(table, number, problems);
+  constexpr std::array<std::string_view, 3> kUnits = {"GB", "GiB", "MB"};  // a GB is 2^30 bytes there, too
+  const TableRow cells(table, number, problems);
   MemoryRow row;
-  TimingRow& run = row.run;
-  run.place = table.rows[number].front().place;
-  run.id = cells.text("id");
-  run.source = cells.text("source");
-  run.gpu = cells.text("gpu");
-  run.model = cells.text("model");
-  run.software = cells.text("software");
-  run.implementation = cells.text("implementation");
-  run.left_out = cells.text("left_out");
-  cells.number("gpus", run.gpus);
-  cells.number("frames", run.frames);
-  cells.number("ulysses", run.ulysses);
-  cells.number("ring", run.ring);
-  cells.number("experts", row.experts);
-  cells.number("batch", row.batch);
-  cells.number("value", row.gib);
-  if (cells.text("unit") == "MB") row.gib /= 1024;
+  row.run = run_of(cells);
+  row.experts = cells.count("experts", 0);
+  row.batch = cells.count("batch", 1);
+  row.gib = cells.positive("value") / (cells.choice("unit", kUnits) < 2 ? 1 : 1024);
   row.weights = cells.text("weights");
   row.weight_dtype = cells.text("weight_dtype");
   row.text_encoder = cells.text("text_encoder");
   row.by_allocator = cells.text("counter") == "allocated";
   row.ran_out = cells.text("outcome") == "oom";
-  const std::string pixels = cells.text("resolution");
-  const char *begin = pixels.data(), *end = begin + pixels.size();
-  const char* x = std::from_chars(begin, end, run.width).ptr;
-  if (x != end) std::from_chars(x + 1, end, run.height);
-  if (run.width < 1 || run.height < 1)
-    problems.push_back(
-        {ErrorCode::kConfigType, "resolution", fmt::format("\"{}\" is not 1280x720", pixels), "", run.place});
+  cells.resolution(row.run.width, row.run.height);
   return row;
 }
 
@@ -133,11 +88,11 @@ struct Line {
 }  // namespace
 
 Result<std::vector<MemoryRow>> read_memory_rows(const std::string& path) {
-  const Result<std::string> text = read_text_file(path, kMaxMemoryTableBytes);
-  if (!text) return text.error();
-  const Result<CsvTable> table = parse_csv(*text, path);
+  const Result<CsvTable> table = read_table(path);
   if (!table) return table.error();
-  std::vector<Problem> problems;
+  constexpr std::array<std::string_view, 5> kNeeded = {"model", "gpus", "resolution", "value", "unit"};
+  std::vector<Problem> problems = missing_columns(*table, kNeeded);
+  if (!problems.empty()) return Error(std::move(problems));
   std::vector<MemoryRow> rows;
   for (std::size_t i = 0; i < table->rows.size(); ++i) rows.push_back(memory_row(*table, i, problems));
   if (!problems.empty()) return Error(std::move(problems));

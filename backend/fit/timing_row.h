@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/base/csv_table.h"
-#include "backend/base/error.h"
-#include "backend/base/result.h"
+#include "backend/fit/table_row.h"
 
 namespace spscope {
 
@@ -27,6 +25,8 @@ struct TimingRow {
   bool nvlink() const { return interconnect.empty() || interconnect == "-" || interconnect.starts_with("NVLink"); }
 };
 
+// What ran, without its time, of the columns that tables of times and of memory share.
+TimingRow run_of(const TableRow& cells);
 // The rows of the table, or every cell that cannot be used with what to do about it.
 Result<std::vector<TimingRow>> timing_rows(const CsvTable& table);
 // The same of a file.
