@@ -1,5 +1,5 @@
 // The table of config keys (config_fields.def) as rows, and the one function that sets a key after checking type and
-// range. File reader, --set, canonical writer, JSON schema, `spscope list` and the docs all go through these rows.
+// range. File reader, --set, canonical writer, `spscope list` and the docs all go through these rows.
 #pragma once
 
 #include <span>

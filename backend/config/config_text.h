@@ -46,10 +46,8 @@ struct LoadedConfig {
 Result<LoadedConfig> load_config(const std::string& path, std::span<const std::string> overrides,
                                  const NameLists& names);
 
-// Every key with its value, in the order of config_fields(): a config file that reads back as an equal config.
-std::string to_toml(const RunConfig& config);
-// The same run for a config file in any folder: input paths are absolute, and beside a mask file the keys of the
-// pattern are left out.
+// Every key with its value, in the order of config_fields(), for a config file in any folder: input paths are absolute,
+// and beside a mask file the keys of the pattern are left out. It reads back as a config of the same run.
 std::string runnable_toml(RunConfig config);
 // Those keys: "mask.density", ...
 std::span<const std::string_view> keys_unused_beside_mask_file();

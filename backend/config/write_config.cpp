@@ -59,10 +59,6 @@ std::uint64_t fnv1a(std::string_view text) {
 
 }  // namespace
 
-std::string to_toml(const RunConfig& config) {
-  return config_toml(config, [](const FieldRow&) { return true; });
-}
-
 std::string runnable_toml(RunConfig config) {
   for (const FieldRow& row : config_fields()) {
     if (row.role != FieldRole::kInputPath) continue;

@@ -164,7 +164,6 @@ void EventWriter::count_dropped(TrackId track, std::int64_t events) {
 void EventWriter::count_unreadable(TrackId track, std::int64_t events) {
   state_->count(track, &LedgerRecord::unreadable, events);
 }
-void EventWriter::count_lost(TrackId track, std::int64_t events) { state_->count(track, &LedgerRecord::lost, events); }
 
 std::int64_t EventWriter::last_end_ns() const { return state_->last_end_ns; }
 

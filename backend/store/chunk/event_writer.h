@@ -41,7 +41,6 @@ class EventWriter {
   // Count events that were sent to the track and will not be stored.
   void count_dropped(TrackId track, std::int64_t events);
   void count_unreadable(TrackId track, std::int64_t events);
-  void count_lost(TrackId track, std::int64_t events);
   // The end of the latest event that ended; 0 when there is none.
   std::int64_t last_end_ns() const;
   // Writes what is buffered, and the ledger so far.
