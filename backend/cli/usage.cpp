@@ -35,6 +35,13 @@ std::string setting_for(const WrongUsage& usage, const std::string& flag) {
 // "file: stored run"
 std::string described(const Flag& flag) { return fmt::format("{}: {}", long_name(flag), flag.help); }
 
+// "a folder", "files", "--over"
+std::string needed(const Flag& flag) {
+  const std::string name = long_name(flag);
+  if (!is_positional(flag) || name.ends_with('s')) return name;
+  return (std::string_view("aeiou").find(name.front()) == std::string_view::npos ? "a " : "an ") + name;
+}
+
 bool takes_integers(const Flag& flag) {
   return std::visit(
       []<typename Target>(const Target*) {
@@ -99,7 +106,8 @@ Problem usage_problem(const WrongUsage& usage) {
       describe_no_value(*usage.flag, problem);
       break;
     case UsageFault::kMissing:
-      problem.message = fmt::format("{} lacks {}", usage.command, described(*usage.flag));
+      problem.message = fmt::format("{} needs {}", usage.command, needed(*usage.flag));
+      problem.hint = fmt::format("{}; {}", described(*usage.flag), problem.hint);
       break;
     case UsageFault::kNoCommand:
       problem.message = usage.command + " needs a command";

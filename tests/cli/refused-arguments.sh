@@ -45,8 +45,9 @@ expect_refused '--ops' '--dot' -- plan --ops --dot
 expect_refused '--progress' '"loud"' 'bar, json, none' -- run --progress=loud
 expect_refused '--launcher' '"mpii"' 'did you mean "mpi"?' 'threads, mpi' -- run --launcher mpii
 expect_refused '--output' -- run -o
-expect_refused 'lacks --output' -- attach -- true
-expect_refused 'lacks command: the program' -- attach -o z.db --
+expect_refused 'needs --output' -- attach -- true
+expect_refused 'spscope check needs a folder' 'folder: what run --dump wrote' -- check
+expect_refused 'needs a command' 'command: the program' -- attach -o z.db --
 expect_refused 'no flag -c' 'put -- before the program' 'spscope attach ... -- python3 ...' -- attach -o z.db python3 -c pass
 expect_refused 'did you mean "--scratch"? Else put -- before' -- attach -o z.db --scrtch /tmp true
 expect_refused 'spscope mask' 'info, generate, import' -- mask
