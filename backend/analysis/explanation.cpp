@@ -105,14 +105,15 @@ class Explaining {
     constexpr std::size_t kMostSteps = 8;
     const bool scheduled = e.provenance.network == Source::kModelled;
     e.path = critical_path(plan, timeline, scheduled ? 0 : INT64_MAX);
-    e.path_terms = path_terms(plan, timeline, e.path, models, scheduled ? e.lead_ns : INT64_MIN);
+    const std::int64_t from_ns = scheduled ? e.lead_ns : INT64_MIN;
+    e.path_terms = path_terms(plan, timeline, e.path, models, from_ns);
     const HostTimes host = models.cost ? host_times(plan, *models.cost) : HostTimes{};
     // A pass after others starts when they let it, which the issue times of this pass alone do not say.
     e.slack_ns = op_slack(plan, timeline,
                           e.lead_ns == 0 && !host.issue_ns.empty() ? host.issue_ns : std::span<const std::int64_t>());
     std::map<int, std::int64_t> visits;
     for (const PathStep& step : e.path.steps) {
-      visits[step.rank] += step.ns();
+      if (step.end_ns > from_ns) visits[step.rank] += step.end_ns - std::max(step.begin_ns, from_ns);
       if (step.ns() == 0) continue;
       NamedStep named{step, op_name(plan, plan.ops[at(step.op)]), {}};
       if (step.after != kNone) named.after_rank = plan.ops[at(step.after)].rank;
@@ -327,12 +328,12 @@ void add_reasons(Explanation& explanation, Judgement judgement) {
 
 std::string unchanged_text(const StrategyExplanation& explanation) {
   if (explanation.edits.empty() || explanation.edits.front().makespan_ns == explanation.makespan_ns) return "";
-  return fmt::format("Scheduled anew and unchanged it takes {}, stored are {}: {}.",
+  const bool measured = explanation.provenance.network == Source::kMeasured;
+  return fmt::format("With nothing changed, the model takes {} where {} {}. Compare the edits with the {}.",
                      duration_text(static_cast<double>(explanation.edits.front().makespan_ns)),
                      duration_text(static_cast<double>(explanation.makespan_ns)),
-                     explanation.provenance.network == Source::kMeasured
-                         ? "the network is modelled here and was measured there"
-                         : "the stored passes were not one schedule");
+                     measured ? "were measured" : "are stored, of passes that were not one schedule",
+                     duration_text(static_cast<double>(explanation.edits.front().makespan_ns)));
 }
 
 Explanation explain(const StoreReader& reader, const ExplainRequest& request) {

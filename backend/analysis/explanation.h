@@ -23,7 +23,7 @@ struct NamedStep : PathStep {
   std::optional<int> after_rank;
 };
 
-// Time that a path spends on a rank.
+// Time that a path spends on a rank, from lead_ns on.
 struct PathVisit {
   int rank = 0;
   std::int64_t ns = 0;
@@ -74,7 +74,7 @@ struct StrategyExplanation {
   std::string edits_missing;
 };
 
-// "Scheduled anew and unchanged it takes 1.20 ms, stored are 1.22 ms: the stored passes were not one schedule."; ""
+// "With nothing changed, the model takes 1.63 ms where 3.18 ms were measured. Compare the edits with the 1.63 ms."; ""
 // where they are equal, or nothing was scheduled.
 std::string unchanged_text(const StrategyExplanation& explanation);
 

@@ -102,7 +102,7 @@ std::string kind_of_times(const ModeGroup& group, const Judgement& judgement) {
   return std::string(kinds[static_cast<std::size_t>(group.mode)]);
 }
 
-std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (unmeasured)"; }
+std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (predicted)"; }
 
 std::string unmeasured_sentence(const Judgement& judgement) {
   if (judgement.unmeasured.empty() || judgement.lead == Lead::kTied) return "";

@@ -18,7 +18,7 @@ std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of);
 
 // Which times these are: "By the model", "Measured", ...
 std::string kind_of_times(const ModeGroup& group, const Judgement& judgement);
-// " (unmeasured)" where no measurement supports the difference between the first and the second, else "".
+// " (predicted)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);
 // "This ranking is a prediction: ..."; "" where a measurement supports it, and of a tie.
 std::string unmeasured_sentence(const Judgement& judgement);

@@ -78,26 +78,27 @@ Paragraph path_paragraph(const StrategyExplanation& e) {
     ranks += fmt::format("{}{} ({})", i > 0 ? ", " : "", e.path_visits[i].rank, time_text(e.path_visits[i].ns));
   if (e.path_visits.size() > kMostRanks) ranks += fmt::format(" and {} more", e.path_visits.size() - kMostRanks);
   const TimeTerms& terms = e.path_terms;
-  std::string text = fmt::format("The critical path: {} compute, {} wire, {} idle, in {} steps. It visits rank{} {}.",
-                                 time_text(terms.of(TimeColumn::kCompute)), time_text(terms.of(TimeColumn::kWire)),
-                                 time_text(terms.of(TimeColumn::kOther)), e.path.steps.size(),
-                                 e.path_visits.size() == 1 ? "" : "s", ranks);
-  if (e.lead_ns > 0)
-    text += fmt::format(" Its first {} are beside the end of the layer pass before, and count there.",
-                        time_text(e.lead_ns));
-  return {std::move(text)};
+  return {fmt::format("The critical path: {} compute, {} wire, {} idle, in {} steps. It visits rank{} {}.",
+                      time_text(terms.of(TimeColumn::kCompute)), time_text(terms.of(TimeColumn::kWire)),
+                      time_text(terms.of(TimeColumn::kOther)), e.path.steps.size(),
+                      e.path_visits.size() == 1 ? "" : "s", ranks)};
 }
 
 Table steps_table(const StrategyExplanation& e, std::size_t most) {
   Table table;
   table.caption = "Longest steps of the critical path, from where the makespan begins";
   table.columns = {text_column("op"), {"rank"}, {"begins at"}, {"takes"}, text_column("is"), text_column("began when")};
-  for (const NamedStep& s : std::span(e.top_steps).first(std::min(most, e.top_steps.size())))
+  bool early = false;
+  for (const NamedStep& s : std::span(e.top_steps).first(std::min(most, e.top_steps.size()))) {
+    early = early || s.begin_ns < e.zero_ns;
     table.rows.push_back(
         {{text_cell(s.name), text_cell(std::to_string(s.rank)), duration_cell(s.begin_ns - e.zero_ns),
           duration_cell(s.ns()),
           text_cell(s.share == PathShare::kIdle ? "gap before it" : std::string(path_share_name(s.share))),
           text_cell(why_text(s))}});
+  }
+  if (early)
+    table.notes.push_back({"A step that begins below 0 runs while other ranks finish the layer pass before.", {}});
   return table;
 }
 
@@ -120,6 +121,7 @@ void add_waits(const StrategyExplanation& e, std::size_t most, Section& section)
                            text_cell(w.ring_step > 0 ? std::to_string(w.ring_step) : ""), duration_cell(w.wait_ns)}});
   }
   section.blocks.push_back(std::move(table));
+  if (sum_ns == 0) return;
   section.blocks.push_back(
       Paragraph{fmt::format("All waits for partners ({}) add up to {}, the late peer of all ranks.", e.waits.size(),
                             time_text(sum_ns)),
@@ -139,8 +141,8 @@ Table stragglers_table(const StrategyExplanation& e, std::size_t most) {
                    text_column("heads"),
                    {"density"},
                    {"of all heads"},
-                   {"holds up"},
-                   text_column("most of all")};
+                   {"others wait"},
+                   text_column("longest")};
   for (const Straggler& s : e.stragglers) {
     if (table.rows.size() == most) break;
     table.rows.push_back(
@@ -187,16 +189,31 @@ void add_reason_of_run(const Explanation& explanation, const StrategyExplanation
   }
 }
 
-// "With links inside nodes twice as fast it takes 2.63 ms less by the model.": the edit that would help a strategy
-// most;
-// "" where none helps by a hundredth.
+// "links inside nodes were twice as fast"
+std::string condition_text(const TimeEdit& edit) {
+  switch (edit.kind) {
+    case TimeEditKind::kEvenlySpread:
+      return "attention were spread evenly over ranks";
+    case TimeEditKind::kRankAsMean:
+      return fmt::format("rank {} attended as long as the mean", edit.rank);
+    case TimeEditKind::kFasterLinks:
+      return "links inside nodes were twice as fast";
+    case TimeEditKind::kFasterNics:
+      return "links between nodes were twice as fast";
+    case TimeEditKind::kNone:
+    case TimeEditKind::kNoLatency:
+      break;
+  }
+  return "messages had no latency";
+}
+
+// The edit that would help a strategy most; "" where none helps by a hundredth.
 std::string help_text(const StrategyExplanation& e) {
   if (e.edits.empty()) return "";
   const EditResult& best = *std::ranges::min_element(e.edits, {}, &EditResult::change_ns);
   if (-best.change_ns * 100 < e.edits.front().makespan_ns) return "";
-  return fmt::format(" {} {} it takes {} less by the model.",
-                     best.edit.kind == TimeEditKind::kRankAsMean ? "If" : "With", time_edit_text(best.edit),
-                     time_text(-best.change_ns));
+  return fmt::format(" By the model it would be {} faster if {}.", time_text(-best.change_ns),
+                     condition_text(best.edit));
 }
 
 // What "other" below 0 means, where it is; else "".
@@ -204,20 +221,21 @@ std::string early_note(std::span<const StrategyExplanation> strategies) {
   const bool early = std::ranges::any_of(
       strategies, [](const StrategyExplanation& e) { return e.mean_terms[TimeTerm::kEndWait] < 0; });
   if (!early) return "";
-  return "end_wait and other are below 0 where ranks start this layer pass before the last one has ended the pass "
-         "before. Their other terms count that time, and the makespan does not.";
+  return "Some ranks start this layer pass while others still finish the one before. Their other terms include that "
+         "time and the makespan does not, so end_wait and other can be below 0.";
 }
 
 // Which is fastest in this layer pass, as far as these times show it; "" for one strategy without a time.
 std::string winner_text(const Explanation& explanation) {
   const auto& all = explanation.strategies;
   const auto fastest = std::ranges::find(all, explanation.fastest, &StrategyExplanation::id);
-  if (fastest == all.end()) return all.size() > 1 ? "These times do not compare, so no strategy is named fastest." : "";
+  if (fastest == all.end())
+    return all.size() > 1 ? "No strategy is named fastest, because these times do not compare." : "";
   for (const ModeGroup& group : by_mode(explanation.comparison)) {
     if (group.mode != explanation.mode) continue;
     const Judgement judgement = judge(group);
-    std::string text = fmt::format("{}, {} is fastest in this layer pass, with {}{}", kind_of_times(group, judgement),
-                                   fastest->label, time_text(fastest->makespan_ns), support_mark(judgement));
+    std::string text = fmt::format("{}, {} is fastest in this layer pass, with {}", kind_of_times(group, judgement),
+                                   fastest->label, time_text(fastest->makespan_ns));
     std::string level;
     for (const StrategyExplanation& e : all)
       if (judgement.error && e.missing.empty() && e.id != fastest->id &&
@@ -264,8 +282,9 @@ std::vector<const StrategyExplanation*> shown_strategies(const Explanation& expl
   for (const StrategyExplanation& e : explanation.strategies)
     if (all || e.missing.empty()) list.push_back(&e);
   if (list.empty()) list.push_back(&explanation.strategies.front());
-  if (!all && list.size() > 2) list = {list.front(), list.back()};
-  return list;
+  if (all || list.size() <= 2) return list;
+  const auto [least, most] = std::ranges::minmax_element(list, {}, &StrategyExplanation::makespan_ns);
+  return {*least, *most};
 }
 
 }  // namespace
@@ -278,6 +297,9 @@ std::vector<Section> explanation_sections(const Explanation& explanation, ShownS
   answer.blocks.push_back(Paragraph{workload_line(explanation.comparison.workload, executes(explanation.comparison))});
   for (Sentence& warning : headline_warnings(explanation.comparison))
     answer.blocks.push_back(paragraph(std::move(warning), Tone::kWarning));
+  for (const ModeGroup& group : by_mode(explanation.comparison))
+    for (std::string& warning : group.mode == explanation.mode ? timing_warnings(group) : std::vector<std::string>())
+      answer.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
   add_answer(explanation, answer);
   Section all{"layer-pass", "All strategies", {}};
   all.blocks.push_back(overview(explanation));
@@ -287,7 +309,8 @@ std::vector<Section> explanation_sections(const Explanation& explanation, ShownS
   if (const std::size_t more = explanation.strategies.size() - strategies.size(); more > 0)
     all.blocks.push_back(Paragraph{
         fmt::format(
-            "Below are the fastest and the slowest one. --all adds the other {}, -s NAME the one that you name.", more),
+            "Below are those with the shortest and the longest time. --all adds the other {}, and -s NAME adds one.",
+            more),
         Tone::kNote});
   std::vector<Section> sections = {std::move(answer), std::move(all)};
   for (const StrategyExplanation* e : strategies) sections.push_back(strategy_section(explanation, *e, shown));

@@ -162,8 +162,8 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
                                        fmt::join(advice.engines.at(other->id), ", "), slower_text(fastest, *other));
   if (own.empty()) return fmt::format("No engine of docs/engines.md runs {} here: {}", fastest.name, runs);
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
-  return fmt::format("{} {} alone: {}", uneven ? "Its heads are uneven, which suits" : "It runs in",
-                     fmt::join(own, " and "), runs);
+  return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only",
+                     fmt::join(own, " and "), uneven ? "" : " it", runs);
 }
 
 std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {

@@ -6,7 +6,7 @@
 expect_exit 0 run "${small[@]}" --set run.denoise_steps=1 --set cluster.ranks=3 -s ulysses -s ring -o executed.db
 expect_exit 0 explain executed.db
 expect_out 'Layer 0, denoise step 0, executed' 'ulysses u3' 'ring r3' 'Longest steps of the critical path' \
-  'What if: the plan scheduled anew, modelled' 'the network is modelled here and was measured there'
+  'What if: the plan scheduled anew, modelled' 'With nothing changed, the model takes '
 expect_width 120
 expect_exit 0 explain executed.db --json
 expect_json "d['mode'] == 'executed' and len(d['strategies']) == 2" \
@@ -53,6 +53,12 @@ for arguments in --all '-s ulysses -s ring'; do
   expect_exit 0 explain hidden.db $arguments
   [ "$(grep -c 'Where the time goes' "$out")" -eq 3 ] || fail "explain $arguments does not show three strategies"
 done
+
+# What a path has beside the end of the layer pass before is not time of this one.
+expect_exit 0 run "${hidden[@]}" --set run.layers=2 -o two.db
+expect_exit 0 explain two.db --layer 1 --json
+expect_json "all(s['makespan_ns'] == sum(r['ns'] for r in s['critical_path']['ranks']) for s in d['strategies'])" \
+  "any(s['lead_ns'] > 0 for s in d['strategies'])"
 
 expect_exit 0 mask info projected.db --layer 1
 expect_out '* layer   1' 'tiles by rank' 'ring r3'

@@ -97,7 +97,7 @@ TEST(Terminal, AWrongResultIsNamedAndCannotWin) {
   c.strategies[2].max_error = 0.31;
   set_speedups(c.strategies);
   expect_said(c, {"usp u2 r2 computed a wrong result; its times mean nothing.", "WRONG 3.1e-01",
-                  "ring r4 is fastest (unmeasured); within " + error_of_nodes() +
+                  "ring r4 is fastest (predicted); within " + error_of_nodes() +
                       ", which the model cannot tell apart: ulysses u4."});
   EXPECT_FALSE(c.strategies[2].speedup.has_value());
 }
@@ -116,7 +116,7 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
     c.strategies[2].makespan_ns = std::llround(static_cast<double>(*c.strategies[1].makespan_ns) / (1 + part));
   };
   slower_by(0.95 * error);
-  const std::string fastest = "usp u2 r2 is fastest (unmeasured); within " + error_of_nodes();
+  const std::string fastest = "usp u2 r2 is fastest (predicted); within " + error_of_nodes();
   expect_said(c, {"With compute measured and the network modelled, " + fastest +
                   ", which the model cannot tell apart: ring r4."});
   for (StrategyResult& s : c.strategies) s.mode = RunMode::kSimulate;
@@ -127,10 +127,10 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
       {"spread of the repeats"});
   slower_by(error + 0.05);
   expect_said(c,
-              {"By the model, usp u2 r2 is fastest (unmeasured), " + percent_text(error + 0.05) + " ahead of ring r4.",
+              {"By the model, usp u2 r2 is fastest (predicted), " + percent_text(error + 0.05) + " ahead of ring r4.",
                "This ranking is a prediction: only db-SP has published strategies"});
   slower_by(14);
-  expect_said(c, {"usp u2 r2 is fastest (unmeasured): ring r4 takes 15.0 times as long."});
+  expect_said(c, {"usp u2 r2 is fastest (predicted): ring r4 takes 15.0 times as long."});
 }
 
 TEST(Terminal, NoWinnerWhileANamedStrategyIsRefused) {
@@ -172,7 +172,7 @@ TEST(Terminal, ComputeOfAnotherMachineNamesNoWinnerForTheCluster) {
       c,
       {"compute was timed on this CPU, about 350x slower than the cost model of a800, so communication looks too "
        "cheap; run.mode = \"simulate\" models both",
-       "With this CPU's compute, usp u2 r2 is fastest (unmeasured), 25 % ahead of ring r4"},
+       "With this CPU's compute, usp u2 r2 is fastest (predicted), 25 % ahead of ring r4"},
       {"modelled, usp"});
   scale_compute(c, 0.31);
   expect_said(c, {"about 3.2x faster than the cost model of a800, so communication looks too expensive;"});
