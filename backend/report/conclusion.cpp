@@ -71,6 +71,7 @@ std::vector<std::string> support_sentences(const Judgement& judgement) {
 
 std::vector<Sentence> about_plans(const ModeGroup& group) {
   const StrategyResult *balanced = nullptr, *frugal = nullptr;
+  if (std::ranges::count_if(group.strategies, &StrategyResult::legal) < 2) return {};  // best of nothing
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;
     if (s->coupled_imbalance_ratio && (!balanced || *s->coupled_imbalance_ratio < *balanced->coupled_imbalance_ratio))

@@ -36,7 +36,7 @@ Table by_pass(const ModeGroup& group, const StrategyResult& fastest) {
   std::ranges::sort(passes, {}, [](const LayerResult* l) { return std::pair(l->denoise_step, l->layer); });
   Table table;
   table.caption =
-      fmt::format("Longer than {}, by layer pass{}", fastest.label,
+      fmt::format("Time of {} in each layer pass, and how much longer the others take{}", fastest.label,
                   count > kMost ? fmt::format(": the {} of {} that it takes longest for", kMost, count) : "");
   table.columns = {{"denoise step"}, {"layer"}, {fastest.label, "makespan"}};
   std::vector<const StrategyResult*> others;

@@ -89,6 +89,8 @@ TEST(Terminal, APlanShowsWhatNeedsNoRun) {
               {"usp u2 r2 is balanced best: 1.8 % above an even spread when ranks wait only for what they need.",
                "ulysses u4 sends least: 339 MB a rank.", "774 MiB   1.23 ms"},
               {"makespan", "end to end", "check", "fastest"});
+  c.strategies.resize(1);
+  expect_said(c, {"ulysses u4"}, {"balanced best", "sends least"});
 }
 
 TEST(Terminal, AWrongResultIsNamedAndCannotWin) {
