@@ -86,8 +86,11 @@ void add_late(const std::optional<LateRank>& late, const Sentence& wait, std::in
     words.add(fmt::format(", which has {} more active tiles than the mean", percent_text(late->more_tiles)));
   else if (late->more_compute >= kShown)
     words.add(fmt::format(", which computes {} longer than the mean", percent_text(late->more_compute)));
-  if (!late->heads.empty())
-    words.add(late->heads.ends_with("heads") ? " (" + late->heads + ")" : fmt::format(" (heads {})", late->heads));
+  if (!late->heads.empty()) {
+    const std::string_view head = late->heads.find_first_of("-,") == std::string::npos ? "head" : "heads";
+    words.add(late->heads.ends_with("heads") ? fmt::format(" ({})", late->heads)
+                                             : fmt::format(" ({} {})", head, late->heads));
+  }
   if (late->ring_step > 0 && late->ring_step_ns * kLargePart >= wait_ns)
     words.add(fmt::format(", most of all before ring step {} ({})", late->ring_step,
                           duration_text(static_cast<double>(late->ring_step_ns) / passes)));
@@ -129,7 +132,7 @@ class CauseWords {
       case Cause::kLateRank:
         return add_late(reason_.late, time(cause), ns(slower_, cause), slower_, passes_, words);
       case Cause::kLatency:
-        words.add("nothing hides ").add(time(cause)).add(" in which its transfers start").add(other(cause, ", "));
+        words.add("nothing hides ").add(time(cause)).add(" that its transfers take to start").add(other(cause, ", "));
         return words.add(messages()), void();
       case Cause::kWireInside:
       case Cause::kWireBetween:

@@ -123,8 +123,8 @@ void add_waits(const StrategyExplanation& e, std::size_t most, Section& section)
   section.blocks.push_back(std::move(table));
   if (sum_ns == 0) return;
   section.blocks.push_back(
-      Paragraph{fmt::format("All waits for partners ({}) add up to {}, the late peer of all ranks.", e.waits.size(),
-                            time_text(sum_ns)),
+      Paragraph{fmt::format("The waits for partners, {} in all, add up to {}: the late peer of all ranks.",
+                            e.waits.size(), time_text(sum_ns)),
                 Tone::kNote});
 }
 
