@@ -151,6 +151,17 @@ SystemLimit memory_left() {
   return limit;
 }
 
+std::int64_t descriptors_left() {
+  SystemLimit limit;
+  lower(limit, soft_limit(RLIMIT_NOFILE), "ulimit -n");
+  std::int64_t open = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/proc/self/fd", error), end; !error && it != end; it.increment(error))
+    ++open;
+  // Where the folder cannot be read, no descriptor is left for it.
+  return open == 0 ? 0 : limit.value - open + 1;  // the folder's own is closed again
+}
+
 MemoryGroup read_memory_group(const std::string& root) {
   struct Place {
     std::string folder;

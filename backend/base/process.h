@@ -44,6 +44,8 @@ struct SystemLimit {
 // lowest of the limits of the system, the user and the control group.
 SystemLimit thread_limit();
 SystemLimit memory_left();
+// Files that this process can still open.
+std::int64_t descriptors_left();
 
 // The memory of this process's control group, of cgroup 2 or 1.
 struct MemoryGroup {

@@ -161,7 +161,7 @@ CopiedChunks copy_chunks(Database& db, std::int64_t after) {
 }
 
 void read_tracks(Shard& shard) {
-  Statement rows(*shard.source.db, "SELECT " + std::string(kTrackColumns) + " FROM main.track");
+  Statement rows(shard.source.database(), "SELECT " + std::string(kTrackColumns) + " FROM main.track");
   while (rows.step()) {
     const Track track = track_of(rows);
     const auto [place, is_new] = shard.tracks.try_emplace(track.track_id);
@@ -182,7 +182,8 @@ struct LiveEvents::State {
   }
 
   void read_strings(Shard& shard) {
-    Statement rows(*shard.source.db, "SELECT string_id, value FROM main.string WHERE string_id > ? ORDER BY string_id");
+    Statement rows(shard.source.database(),
+                   "SELECT string_id, value FROM main.string WHERE string_id > ? ORDER BY string_id");
     rows.bind_all(shard.last_string);
     while (rows.step()) {
       shard.last_string = rows.integer(0, 0, std::numeric_limits<NameId>::max());
@@ -225,7 +226,7 @@ struct LiveEvents::State {
   // What was committed since the last time. A chunk that is damaged is passed over.
   void read(Shard& shard) {
     for (;;) {
-      const CopiedChunks copied = copy_chunks(*shard.source.db, shard.last_chunk);
+      const CopiedChunks copied = copy_chunks(shard.source.database(), shard.last_chunk);
       if (copied.last == shard.last_chunk) return;
       // Committed with the chunks or before them.
       read_tracks(shard);
@@ -271,7 +272,7 @@ struct LiveEvents::State {
     Shard shard;
     shard.source.path = path;
     shard.source.shard = opened->shard;
-    shard.source.db = std::make_unique<Database>(std::move(opened->db));
+    shard.source.db = std::make_unique<SourceDatabase>(std::move(opened->db));
     shards.push_back(std::move(shard));
     std::stable_sort(shards.begin(), shards.end(), [](const Shard& a, const Shard& b) {
       const auto key = [](const Shard& s) {

@@ -13,6 +13,8 @@
 #include <unordered_map>
 
 #include "backend/base/check.h"
+#include "backend/base/errno_remedy.h"
+#include "backend/base/result.h"
 #include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/figures_crc.h"
 #include "backend/store/new_store.h"
@@ -33,7 +35,7 @@ void create_file(const std::string& path) {
   if (fd < 0)
     throw Error(errno == EEXIST ? ErrorCode::kStoreExists : ErrorCode::kOutputPlace,
                 fmt::format("cannot create \"{}\": {}", path, std::strerror(errno)),
-                "choose an empty folder on a local disk with run.scratch");
+                remedy_of(errno, "choose an empty folder on a local disk with run.scratch"));
   ::close(fd);
 }
 
@@ -118,7 +120,10 @@ StoreWriter::StoreWriter(OutputFile& out, const WriteOptions& options)
 StoreWriter StoreWriter::shard(const std::string& path, const ShardRecord& shard, const WriteOptions& options) {
   SPSCOPE_CHECK(shard.kind != ShardKind::kNone);
   create_file(path);
-  return StoreWriter(std::make_unique<State>(path, shard, options));
+  Result<std::unique_ptr<State>> state = capture([&] { return std::make_unique<State>(path, shard, options); });
+  if (state) return StoreWriter(std::move(*state));
+  for (const char* const beside : {"", "-wal", "-shm"}) ::unlink((path + beside).c_str());  // nobody reads half of one
+  throw state.error();
 }
 StoreWriter::~StoreWriter() = default;
 StoreWriter::StoreWriter(StoreWriter&&) noexcept = default;

@@ -94,7 +94,7 @@ bool keep_chunk(Statement& data, const MergeSource& source, ChunkPlace& chunk, c
 void keep_range(std::vector<MergeSource>& sources, const EventWindow& range) {
   check_range(sources, range);
   for (MergeSource& source : sources) {
-    Statement data(*source.db, kChunkData);
+    Statement& data = source.db->chunk_data();
     for (SourceTrack& track : source.tracks) {
       std::erase_if(track.chunks, [&](ChunkPlace& chunk) { return !keep_chunk(data, source, chunk, range); });
       std::int64_t kept = 0;

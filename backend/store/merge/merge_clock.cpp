@@ -35,7 +35,7 @@ double drift_of(const MergeSource& source, const Statement& fit) {
 
 void read_clocks(const MergeSource& source, Found& found, Damage& damage) {
   const auto read = [&](std::string_view table, std::string_view columns, auto&& take) {
-    damage.read(source, table, [&] { return read_rows(*source.db, table, columns, take); });
+    damage.read(source, table, [&] { return read_rows(source.database(), table, columns, take); });
   };
   read("clock_fit", "rank, raw_zero_ns, offset_ns, drift, bound_ns, exchanges", [&](const Statement& fit) {
     const ClockFit line{.raw_zero_ns = fit.integer(1),
@@ -69,7 +69,7 @@ std::optional<std::int64_t> first_moment(const MergeSource& source, bool has_own
     if (!is_on_own_clock(has_own_clock, track.track) && (!rank || track.track.rank == *rank))
       for (const ChunkPlace& chunk : track.chunks) offer(chunk.header.begin_min_ns);
   if (source.db != nullptr)
-    if (const std::optional<std::int64_t> pass_ns = first_rank_repeat_ns(*source.db, rank)) offer(*pass_ns);
+    if (const std::optional<std::int64_t> pass_ns = first_rank_repeat_ns(source.database(), rank)) offer(*pass_ns);
   return first_ns;
 }
 

@@ -177,7 +177,7 @@ void require_content(Database& out, std::span<const MergeSource> sources, const 
 
 void check_chunks(MergeSource& source, Damage& damage) {
   if (source.db == nullptr) return;
-  Statement data(*source.db, kChunkData);
+  Statement& data = source.db->chunk_data();
   for (SourceTrack& track : source.tracks) {
     const std::size_t chunks = track.chunks.size();
     std::erase_if(track.chunks, [&](const ChunkPlace& chunk) {

@@ -208,7 +208,7 @@ class RankFeed {
   bool read_chunk(TrackFeed& feed, KindFeed& kind) {
     const ChunkPlace& chunk = *kind.chunks[kind.num_read++].chunk;
     const MergeSource& source = *feed.track->source;
-    Statement& data = data_.try_emplace(&source, *source.db, kChunkData).first->second;
+    Statement& data = source.db->chunk_data();
     EventBatch batch = pipe_.take_empty();
     if (!data.bind_all(chunk.chunk_id).step())
       throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + source.path + "\": a chunk is missing");
@@ -310,7 +310,6 @@ class RankFeed {
   std::vector<TrackFeed> tracks_;
   std::int64_t rank_pyramid_id_ = 0;
   std::optional<LodFold> rank_fold_;
-  std::map<const MergeSource*, Statement> data_;
   std::int64_t clamped_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <tuple>
 
+#include "backend/base/process.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/store/chunk/chunk_row.h"
@@ -29,20 +30,39 @@ bool keeps_log(const std::string& path) {
   return file.is_open() && ::pread(file.descriptor(), header, sizeof header, 0) == sizeof header && header[18] == 2;
 }
 
-OpenedStore open_undamaged(const std::string& path, const Damage& damage) {
+OpenedStore open_undamaged(const std::string& path, bool tolerant) {
   if (keeps_log(path)) return open_shard(path, EventTables::kNo);
-  return open_store(path, EventTables::kNo, damage.tolerant ? BadPages::kMend : BadPages::kRefuse);
+  return open_store(path, EventTables::kNo, tolerant ? BadPages::kMend : BadPages::kRefuse);
+}
+
+// A shard for which this process has no descriptors is not damaged.
+void require_descriptors(const Error& fault) {
+  constexpr int kOfShard = 3;
+  if (descriptors_left() < kOfShard)
+    throw Error(fault.code(), fault.what(), "raise the limit of open files (ulimit -n), and try again");
+}
+
+// One state of a shard, whoever still writes to it.
+Database begun(Database db) {
+  db.execute("PRAGMA cache_size = -512");  // of many files at once, and each chunk is read once or twice
+  db.execute("BEGIN");
+  return db;
 }
 
 // A file that SQLite cannot open stays without a database. What is left of it then is the now page beside it, which
 // only the process of a rank has.
-void open_database(MergeSource& source, Damage& damage) {
-  Result<OpenedStore> opened = capture([&] { return open_undamaged(source.path, damage); });
+void open_database(MergeSource& source, Damage& damage, const std::shared_ptr<OpenSources>& all) {
+  std::function<OpenedStore()> open = [path = source.path, tolerant = damage.tolerant] {
+    return open_undamaged(path, tolerant);
+  };
+  Result<OpenedStore> opened = capture(open);
   if (!opened) {
     const Error fault = opened.error();
+    require_descriptors(fault);
     damage.require_tolerated(fault);
     if (fault.code() == ErrorCode::kStoreVersion) throw fault;
-    opened = capture([&] { return open_damaged(source.path, keeps_log(source.path)); });
+    open = [path = source.path] { return open_damaged(path, keeps_log(path)); };
+    opened = capture(open);
     if (!opened && opened.error().code() == ErrorCode::kStoreVersion) throw opened.error();
     damage.meet(fault, opened ? "it is read as far as SQLite can" : "it is left out");
     if (!opened) {
@@ -53,9 +73,8 @@ void open_database(MergeSource& source, Damage& damage) {
     }
   }
   source.shard = opened->shard;
-  source.db = std::make_unique<Database>(std::move(opened->db));
-  source.db->execute("PRAGMA cache_size = -512");  // of each file at once, and each chunk is read once or twice
-  source.db->execute("BEGIN");                     // one state of a shard, whoever still writes to it
+  source.db = std::make_unique<SourceDatabase>(
+      begun(std::move(opened->db)), [open] { return begun(open().db); }, all);
 }
 
 std::optional<NowPage> now_page_of(const MergeSource& source, Damage& damage) {
@@ -72,7 +91,7 @@ std::optional<NowPage> now_page_of(const MergeSource& source, Damage& damage) {
 // What `take` can take of a table.
 void read_table(MergeSource& source, std::string_view table, std::string_view columns, Damage& damage,
                 const std::function<void(const Statement&)>& take) {
-  damage.read(source, table, [&] { return read_rows(*source.db, table, columns, take); });
+  damage.read(source, table, [&] { return read_rows(source.database(), table, columns, take); });
 }
 
 ChunkPlace place_of_chunk(const Statement& row) {
@@ -146,11 +165,11 @@ void read_names(MergeSource& source, Damage& damage) {
   });
 }
 
-MergeSource open_source(const std::string& path, Damage& damage) {
+MergeSource open_source(const std::string& path, Damage& damage, const std::shared_ptr<OpenSources>& all) {
   MergeSource source;
   source.path = path;
-  open_database(source, damage);
-  if (source.db != nullptr) source.id = shard_id(*source.db);
+  open_database(source, damage, all);
+  if (source.db != nullptr) source.id = shard_id(source.database());
   if (source.id.empty()) source.id = std::filesystem::weakly_canonical(path).string();
   source.now = now_page_of(source, damage);
   if (source.db == nullptr) return source;
@@ -216,8 +235,9 @@ void Damage::read(const MergeSource& source, std::string_view table, const std::
 }
 
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage) {
+  const auto all = std::make_shared<OpenSources>();
   std::vector<MergeSource> sources;
-  for (const std::string& path : paths) sources.push_back(open_source(path, damage));
+  for (const std::string& path : paths) sources.push_back(open_source(path, damage, all));
   drop_repeated(sources, damage);
   check_belonging(sources, damage);
   std::sort(sources.begin(), sources.end(), [](const MergeSource& a, const MergeSource& b) {

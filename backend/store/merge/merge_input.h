@@ -17,7 +17,7 @@
 #include "backend/record/rank_records.h"
 #include "backend/record/work_detail.h"
 #include "backend/store/chunk/chunk_codec.h"
-#include "backend/store/sqlite/sqlite.h"
+#include "backend/store/merge/source_database.h"
 #include "backend/store/sqlite/table_rows.h"
 
 namespace spscope {
@@ -67,10 +67,10 @@ struct SourceCommunicator {
 
 struct MergeSource {
   std::string path;
-  ShardRecord shard;             // kNone: a finished file
-  std::string id;                // shard_id(), or the resolved path of what has none
-  std::unique_ptr<Database> db;  // absent when SQLite cannot open the file
-  std::optional<Error> fault;    // then: why
+  ShardRecord shard;                   // kNone: a finished file
+  std::string id;                      // shard_id(), or the resolved path of what has none
+  std::unique_ptr<SourceDatabase> db;  // absent when SQLite cannot open the file
+  std::optional<Error> fault;          // then: why
   std::optional<NowPage> now;
   std::vector<SourceTrack> tracks;
   std::map<TrackId, std::size_t> place_of_track;
@@ -80,13 +80,12 @@ struct MergeSource {
   std::int64_t strings_repaired = 0, strings_cut = 0;
 
   bool is_head() const { return shard.kind != ShardKind::kRank; }
+  // As SourceDatabase::get(). REQUIRES: there is one.
+  Database& database() const { return db->get(); }
 };
 
 // Opens the files in the order head, then ranks. A shard that is given twice, as the same file or as a copy, is an
 // error, or read once where damage is tolerated. Throws Error as merge_shards does.
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage);
-
-// The bytes of one chunk, valid until the next call with this statement.
-inline constexpr const char* kChunkData = "SELECT data FROM main.chunk WHERE chunk_id = ?";
 
 }  // namespace spscope

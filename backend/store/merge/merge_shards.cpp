@@ -126,11 +126,12 @@ std::int64_t last_end_ns(const MergeSource& source, const ChunkPlace& chunk) {
   if (chunk.header.end_max_ns != kNeverEnded || chunk.header.kind == RecordKind::kCounter)
     return chunk.header.end_max_ns;
   std::vector<SpanEvent> spans;
-  Statement data(*source.db, kChunkData);
+  Statement& data = source.db->chunk_data();
   const auto decode = [&] {
     if (data.bind_all(chunk.chunk_id).step()) decode_spans(chunk.stored(), data.blob(0), spans);
   };
   if (const std::optional<Error> bad = failure_of(decode)) require_damage(*bad);
+  data.reset();
   std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
   if (chunk.cut) erase_outside(spans, chunk.cut->range);
   for (const SpanEvent& span : spans)

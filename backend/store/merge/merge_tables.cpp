@@ -59,7 +59,7 @@ UnreadRows copy_rank_repeats(Database& out, const MergeSource& source, const Mer
   Statement insert(
       out,
       "INSERT OR IGNORE INTO rank_repeat (run_id, rank, repeat, ranks, begin_ns, end_ns) VALUES (?, ?, ?, ?, ?, ?)");
-  return read_rows(*source.db, "rank_repeat", kRankRepeatColumns, [&](const Statement& row) {
+  return read_rows(source.database(), "rank_repeat", kRankRepeatColumns, [&](const Statement& row) {
     const RankRepeat repeat = rank_repeat_of(row);
     const ClockFit* fit = clocks.fit(source, repeat.rank);
     const std::int64_t begin_ns = on_run_clock(fit, repeat.begin_ns);
@@ -74,7 +74,7 @@ UnreadRows copy_meta(Database& out, const MergeSource& head) {
                                         "collection",       "clock",       "shard_rank",       "shard_id",
                                         "strings_repaired", "strings_cut", "recorded_until_ns"};
   Statement insert(out, "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)");
-  return read_rows(*head.db, "meta", "key, value", [&](const Statement& row) {
+  return read_rows(head.database(), "meta", "key, value", [&](const Statement& row) {
     const std::string key = row.text(0);
     if (std::ranges::find(kMade, key) == std::end(kMade)) insert.run(key, row.text(1));
   });
@@ -100,11 +100,12 @@ UnreadRows copy_incidents(Database& out, const MergeSource& source) {
   Statement insert(out,
                    "INSERT INTO incident (rank, lane, op_id, run_id, kind, message) SELECT ?1, ?2, ?3, ?4, ?5, ?6 "
                    "WHERE NOT EXISTS (SELECT 1 FROM incident WHERE rank = ?1 AND kind = ?5 AND message = ?6)");
-  return read_rows(*source.db, "incident", "rank, lane, op_id, run_id, kind, message", [&](const Statement& row) {
-    insert.reset();
-    for (int i = 0; i < 6; ++i) insert.copy(i, row, i);
-    insert.try_run();
-  });
+  return read_rows(source.database(), "incident", "rank, lane, op_id, run_id, kind, message",
+                   [&](const Statement& row) {
+                     insert.reset();
+                     for (int i = 0; i < 6; ++i) insert.copy(i, row, i);
+                     insert.try_run();
+                   });
 }
 
 // Whether ranks recorded a run: it came from the head of a collection, and its events did not.
@@ -136,7 +137,7 @@ void merge_tables(Database& out, std::span<const MergeSource> sources, const Mer
     for (const MergedTable& table : kTables)
       if (table.rule == MergeRule::kAll || (table.rule == MergeRule::kHead && source.is_head()))
         damage.read(source, table.name, [&] {
-          return copy_rows(*source.db, out, table.name,
+          return copy_rows(source.database(), out, table.name,
                            table.rule == MergeRule::kAll ? OnSameKey::kKeepFirst : OnSameKey::kReject);
         });
     damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(out, source, clocks); });

@@ -23,9 +23,10 @@ std::vector<SpanEvent> last_events(const MergedTrack& track) {
     const auto chunk =
         std::find_if(chunks.rbegin(), chunks.rend(), [&](const auto& c) { return c.header.kind == kind; });
     if (chunk == chunks.rend()) continue;
-    Statement data(*track.source->db, kChunkData);
+    Statement& data = track.source->db->chunk_data();
     std::vector<SpanEvent> spans;
     if (data.bind_all(chunk->chunk_id).step()) decode_spans(chunk->header, data.blob(0), spans);
+    data.reset();
     if (!spans.empty()) last.push_back(spans.back());
   }
   return last;

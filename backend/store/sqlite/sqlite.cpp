@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backend/base/check.h"
+#include "backend/base/errno_remedy.h"
 #include "backend/base/memory_refused.h"
 #include "backend/store/sqlite/store_memory.h"
 
@@ -83,6 +84,17 @@ void set_system_calls() {
   SPSCOPE_CHECK(done);
 }
 
+// errno of the file that SQLite could not use; 0: it is not known.
+int cause_of(sqlite3* db, int code) {
+  const int primary = code & 0xff;
+  int cause = 0;
+  if (db != nullptr && primary == SQLITE_IOERR) sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
+  return db != nullptr && primary == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : cause;
+}
+
+// ": Too many open files"
+std::string words_of(int cause) { return cause == 0 ? "" : fmt::format(": {}", std::strerror(cause)); }
+
 }  // namespace
 
 bool can_disable_stored_views() { return sqlite3_libversion_number() >= 3035000; }
@@ -95,8 +107,9 @@ Database::Database(const std::string& file, int flags, std::string path, bool wr
   handle_.reset(raw);
   if (code != SQLITE_OK) {
     const char* text = raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code);
+    const int cause = cause_of(raw, code);
     throw Error(writing ? ErrorCode::kStoreWrite : ErrorCode::kStoreOpen,
-                fmt::format("cannot open \"{}\": {} (SQLite)", path_, text));
+                fmt::format("cannot open \"{}\": {} (SQLite){}", path_, text, words_of(cause)), remedy_of(cause));
   }
 }
 
@@ -262,17 +275,15 @@ void Database::fail(int code) const {
   if (primary == SQLITE_INTERRUPT) cancel_->require_going();
   if (primary == SQLITE_NOMEM && (!writing_ || sqlite3_soft_heap_limit64(-1) > 0)) fail_for_memory();
   if (primary == SQLITE_CORRUPT) require_right_page();
-  std::string text = fmt::format("{} (SQLite {})", sqlite3_errmsg(handle()), code);
-  int cause = 0;  // errno of the file
-  if (primary == SQLITE_IOERR) sqlite3_file_control(handle(), "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
-  if (cause != 0) text += fmt::format(": {}", std::strerror(cause));
+  const int cause = cause_of(handle(), code);
+  const std::string text = fmt::format("{} (SQLite {}){}", sqlite3_errmsg(handle()), code, words_of(cause));
   if (writing_) {
     const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;
     throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),
-                full ? "free space or raise the quota there, or choose another folder with -o" : "");
+                remedy_of(cause, full ? "free space or raise the quota there, or choose another folder with -o" : ""));
   }
   throw Error(damaged(code) ? ErrorCode::kStoreCorrupt : ErrorCode::kStoreOpen,
-              fmt::format("cannot read \"{}\": {}", path_, text), damaged(code) ? kCopyAgain : "");
+              fmt::format("cannot read \"{}\": {}", path_, text), damaged(code) ? kCopyAgain : remedy_of(cause));
 }
 
 void Database::throw_damaged(std::string_view why) const {
