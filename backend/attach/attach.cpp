@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 
 #include "backend/attach/attach_socket.h"
@@ -17,12 +18,14 @@
 #include "backend/job/machine.h"
 #include "backend/record/attach_request.h"
 #include "backend/store/observed_run.h"
+#include "collectors/cuda_driver.h"
 
 namespace spscope {
 namespace {
 
 constexpr int kNapMs = 5;                         // between two looks at rings that were empty
 constexpr std::int64_t kGraceNs = 1'000'000'000;  // for processes that outlive the program
+constexpr int kMostRefusals = 1000;               // that are named
 
 // All processes of the program.
 class Watch {
@@ -31,9 +34,8 @@ class Watch {
       : setup_(setup), collection_(collection), clock_(clock) {}
 
   const AttachSocket& socket() const { return socket_; }
-  int processes() const { return processes_; }
-  const std::set<int>& ranks() const { return ranks_; }
-  const std::vector<CollectorRecord>& collectors() const { return collectors_; }
+  // Of all processes, once follow() has returned.
+  const AttachEnd& end() const { return end_; }
 
   // Until the program has ended, and its processes have, or a second later.
   void follow(WatchedProgram& program) {
@@ -41,7 +43,7 @@ class Watch {
     while (ended_ns == 0 || (!attached_.empty() && now_ns() - ended_ns < kGraceNs)) {
       wait_for_any(program);
       program.answer_signals();
-      accept_all();
+      accept_some();
       drain_all();
       if (program.end() && ended_ns == 0) ended_ns = now_ns();
     }
@@ -53,7 +55,10 @@ class Watch {
     for (std::unique_ptr<Attachment>& attachment : attached_) finish(attachment, true);
     attached_.clear();
     take_finished(true);
-    if (counters_) collectors_.push_back(counters_->finish());
+    if (counters_) end_.collectors.push_back(counters_->finish());
+    if (refusals_ > kMostRefusals)
+      setup_.on_note("", fmt::format("{} more were not collected", refusals_ - kMostRefusals));
+    end_.wait_status = *program.end();
   }
 
  private:
@@ -63,26 +68,44 @@ class Watch {
     for (const std::unique_ptr<Attachment>& attachment : attached_)
       polled_.push_back({.fd = attachment->connection(), .events = POLLIN, .revents = 0});
     constexpr int kForever = -1;
-    const bool idle = attached_.empty() && finishing_.empty() && !program.end();
+    const bool idle = attached_.empty() && finishing_.empty() && !socket_.expects_requests() && !program.end();
     ::poll(polled_.data(), polled_.size(), busy_ ? 0 : idle ? kForever : kNapMs);
   }
 
-  void accept_all() {
-    for (;;) {
-      std::string refused;
-      std::unique_ptr<AttachedProcess> process = socket_.accept(refused);
-      if (process != nullptr && process->rank()) ranks_.insert(*process->rank());
-      if (!refused.empty()) setup_.on_note("", "not collected: " + refused);
-      if (process == nullptr && refused.empty()) return;
-      if (process == nullptr) continue;
-      const std::optional<Error> failed = failure_of([&] {
-        attached_.push_back(
-            std::make_unique<Attachment>(std::move(process), processes_ + 1, collection_, clock_, setup_));
-      });
-      processes_ += !failed;
-      if (!counters_) counters_.emplace(collection_, clock_, setup_);
-      if (failed) setup_.on_note("", "not collected: " + std::string(failed->what()) + "; " + failed->hint());
+  void accept_some() {
+    AttachSocket::Asked asked = socket_.take();
+    for (const AttachSocket::Refusal& one : asked.refused) refuse(one.process, one.why);
+    if (asked.of_other_users > 0 && !knows_strangers_)
+      setup_.on_note("",
+                     "a process of another user asked to be collected and was refused, as all such processes are: "
+                     "start attach as the user whose programs it is to watch");
+    knows_strangers_ |= asked.of_other_users > 0;
+    for (std::unique_ptr<AttachedProcess>& process : asked.processes) attach(std::move(process));
+  }
+
+  void attach(std::unique_ptr<AttachedProcess> process) {
+    const std::string name = process->name();
+    const std::string path = shard_path(collection_, process->rank(), ++numbered_);
+    const std::optional<Error> failed = failure_of([&] {
+      attached_.push_back(std::make_unique<Attachment>(std::move(process), path, collection_, clock_, setup_));
+    });
+    if (failed) {
+      std::error_code ignored;
+      if (failed->code() != ErrorCode::kStoreExists) std::filesystem::remove(path, ignored);
+      std::string why = failed->what() + (failed->hint().empty() ? "" : "; " + failed->hint());
+      // What several processes have is said once.
+      if (const std::size_t at = why.find('"' + path + '"'); at != std::string::npos)
+        why.replace(at, path.size() + 2, "its shard");
+      refuse(name, why);
     }
+    if (counters_) return;
+    if (const std::optional<Error> none = failure_of([&] { counters_.emplace(collection_, clock_, setup_); }))
+      setup_.on_note("", fmt::format("counters of the GPUs are not collected: {}", none->what()));
+  }
+
+  void refuse(const std::string& process, const std::string& why) {
+    ++end_.not_collected;
+    if (++refusals_ <= kMostRefusals) setup_.on_note(process, "not collected: " + why);
   }
 
   // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
@@ -108,7 +131,11 @@ class Watch {
   void take_finished(bool wait) {
     std::erase_if(finishing_, [&](const std::unique_ptr<Attachment>& attachment) {
       if (!wait && !attachment->is_finished()) return false;
-      std::ranges::copy(attachment->collectors(), std::back_inserter(collectors_));
+      attachment->join();
+      ++(attachment->has_collected() ? end_.processes : end_.not_collected);
+      if (attachment->has_collected() && attachment->rank()) end_.ranks.insert(*attachment->rank());
+      std::ranges::copy(attachment->collectors(), std::back_inserter(end_.collectors));
+      if (attachment->loss()) end_.losses.push_back(*attachment->loss());
       return true;
     });
   }
@@ -116,13 +143,13 @@ class Watch {
   const AttachSetup& setup_;
   const CollectingNote& collection_;
   const ClockFit clock_;
-  const AttachSocket socket_;
+  AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   std::vector<pollfd> polled_;
-  int processes_ = 0;
-  std::set<int> ranks_;
-  std::vector<CollectorRecord> collectors_;
+  AttachEnd end_;
+  int numbered_ = 0, refusals_ = 0;  // processes that asked; notes of those that were refused
+  bool knows_strangers_ = false;
   bool busy_ = false;
 };
 
@@ -143,7 +170,9 @@ constexpr Injection kInjections[] = {
      "sees to that"},
 };
 
-std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket) {
+// `notes` gets what the program's own variables change.
+std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket,
+                                                               std::vector<std::string>& notes) {
   std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()}};
   for (const Injection& injection : kInjections) {
     const char* const other = std::getenv(injection.variable);
@@ -152,12 +181,12 @@ std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup
     if (is_free && is_read)
       variables.emplace_back(injection.variable, setup.library);
     else if (is_free)
-      setup.on_note("",
-                    fmt::format("{} is not set, since the path \"{}\" has {} characters and only {} are read there: "
-                                "install spscope in a folder with a shorter path",
-                                injection.variable, setup.library, setup.library.size(), injection.longest));
+      notes.push_back(
+          fmt::format("{} is not set, since the path \"{}\" has {} characters and only {} are read there: install "
+                      "spscope in a folder with a shorter path",
+                      injection.variable, setup.library, setup.library.size(), injection.longest));
     else if (other != setup.library)
-      setup.on_note("", fmt::format("{} is set to \"{}\", {}", injection.variable, other, injection.kept));
+      notes.push_back(fmt::format("{} is set to \"{}\", {}", injection.variable, other, injection.kept));
   }
   return variables;
 }
@@ -191,15 +220,21 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   head.checkpoint();
   const ClockFit clock = {.raw_zero_ns = now_ns()};  // the run clock begins with the program
   Watch watch(setup, note, clock);
-  WatchedProgram program(setup.command, variables_for(setup, watch.socket()));
+  std::vector<std::string> notes;
+  WatchedProgram program(setup.command, variables_for(setup, watch.socket(), notes));
+  if (!notes.empty() && missing_cuda_driver()) setup.on_note("", kNoCudaDriver);
+  for (const std::string& text : notes) setup.on_note("", text);
   watch.follow(program);
-  if (const std::optional<IncidentRecord> incident = incident_of(*program.end(), setup.command))
-    head.add_incident(*incident);
-  run.ranks = std::max(1, static_cast<int>(watch.ranks().size()));
+  AttachEnd end = watch.end();
+  run.ranks = std::max(1, static_cast<int>(end.ranks.size()));
   run.end_ns = now_ns() - clock.raw_zero_ns;
-  end_observed_run(head, run);
-  head.finish();
-  return {*program.end(), watch.processes(), watch.ranks(), watch.collectors()};
+  end.failure = failure_of([&] {
+    if (const std::optional<IncidentRecord> incident = incident_of(end.wait_status, setup.command))
+      head.add_incident(*incident);
+    end_observed_run(head, run);
+    head.finish();
+  });
+  return end;
 }
 
 }  // namespace spscope

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "backend/base/error.h"
 #include "backend/job/run_output.h"
 #include "backend/record/rank_records.h"
 
@@ -17,6 +19,9 @@ namespace spscope {
 
 // Gets what the user should know, and the name of the process that it is about, "" for none; by any thread.
 using AttachNotes = std::function<void(const std::string& process, const std::string& text)>;
+
+// Of a machine on which nothing can be collected.
+inline constexpr const char* kNoCudaDriver = "this machine has no CUDA driver (libcuda.so.1)";
 
 struct AttachSetup {
   std::vector<std::string> command;
@@ -29,15 +34,18 @@ struct AttachSetup {
 };
 
 struct AttachEnd {
-  int wait_status = 0;  // how the program ended, as waitpid(2) says
-  int processes = 0;    // of it that collected
-  std::set<int> ranks;  // that they have
+  int wait_status = 0;    // how the program ended, as waitpid(2) says
+  int processes = 0;      // of it that collected
+  int not_collected = 0;  // that asked, and could not be
+  std::set<int> ranks;    // that they have
   // Of each process, and of the host.
   std::vector<CollectorRecord> collectors;
+  std::vector<IncidentRecord> losses;  // that no shard knows of
+  std::optional<Error> failure;        // the head of the collection could not be written to its end
 };
 
-// Runs the program to its end and writes shards into the collection of `output`. They are complete when this returns.
-// Throws Error: the program cannot be started, or a shard cannot be made.
+// Runs the program to its end and writes shards into the collection of `output`. They are complete when this returns,
+// but for `failure`. Throws Error: the program cannot be started, or the head shard cannot be made.
 AttachEnd attach(const AttachSetup& setup, const RunOutput& output);
 
 }  // namespace spscope

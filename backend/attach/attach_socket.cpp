@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,6 +13,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "backend/base/clock.h"
+#include "backend/base/errno_remedy.h"
 #include "backend/base/error.h"
 #include "backend/base/random_id.h"
 #include "backend/base/utf8.h"
@@ -23,7 +24,11 @@
 namespace spscope {
 namespace {
 
-constexpr int kPatienceMs = 1000;  // a process that asks sends its request at once
+constexpr std::int64_t kPatienceNs = 5'000'000'000;  // a process that connects sends its request at once
+// Of a turn, between two looks at rings and at the program: whoever connects all the time takes no more of it.
+constexpr int kMostAccepts = 64;
+constexpr std::size_t kMostProcesses = 4;  // of a turn, too: each costs a shard
+constexpr std::size_t kMostSilent = 64;
 
 // Memory of the size of a SharedTrace that neither side can make smaller, so that reading it never ends in a SIGBUS.
 // -1 with errno when there is none.
@@ -60,45 +65,49 @@ std::string name_of(pid_t pid) {
   return text.empty() ? fmt::format("process {}", pid) : fmt::format("{} (process {})", text, pid);
 }
 
-// False: the process is gone, or waits no more.
-bool answer(int connection, char what, int memory) {
-  iovec data = {.iov_base = &what, .iov_len = 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof memory)] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  if (memory >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* const head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof memory);
-    std::memcpy(CMSG_DATA(head), &memory, sizeof memory);
-  }
-  return ::sendmsg(connection, &message, MSG_NOSIGNAL) == 1;
+std::string words_of(int error) {
+  const std::string remedy = remedy_of(error);
+  return std::strerror(error) + (remedy.empty() ? "" : "; " + remedy);
 }
 
-// Why a process gets no memory; "" when it is to have some.
-std::string reason_to_refuse(int connection, ucred& peer, AttachRequest& request) {
+// Of another user, or unknown: it gets no answer.
+bool is_own(int connection, ucred& peer) {
   socklen_t length = sizeof peer;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return "its process is not known";
-  if (peer.uid != ::geteuid()) return fmt::format("process {} is of another user", peer.pid);
-  pollfd readable = {.fd = connection, .events = POLLIN, .revents = 0};
-  if (::poll(&readable, 1, kPatienceMs) != 1 ||
-      ::recv(connection, &request, sizeof request, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof request) ||
-      request.magic != AttachRequest().magic)
-    return fmt::format("what process {} sent is no request", peer.pid);
-  if (request.version != SharedTrace::kVersion || request.memory_bytes != sizeof(SharedTrace))
-    return fmt::format("the injection library of process {} is of another version of spscope", peer.pid);
-  return {};
+  return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
 }  // namespace
 
 AttachedProcess::~AttachedProcess() {
   ::munmap(memory_, sizeof(SharedTrace));
+  if (memory_descriptor_ >= 0) ::close(memory_descriptor_);
   ::close(connection_);
+}
+
+bool AttachedProcess::give_memory() {
+  char what = kAttachAccepted;
+  iovec data = {.iov_base = &what, .iov_len = 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof memory_descriptor_)] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof memory_descriptor_);
+  std::memcpy(CMSG_DATA(head), &memory_descriptor_, sizeof memory_descriptor_);
+  const bool is_given = ::sendmsg(connection_, &message, MSG_NOSIGNAL) == 1;
+  ::close(memory_descriptor_);
+  memory_descriptor_ = -1;
+  return is_given;
+}
+
+int AttachedProcess::why_not_taken() const {
+  AttachFault fault;
+  const bool is_told = ::recv(connection_, &fault, sizeof fault, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof fault);
+  return is_told ? std::max(0, fault.error) : 0;
 }
 
 AttachSocket::AttachSocket() : name_("spscope-attach-" + collection_text(random_id())) {
@@ -108,40 +117,93 @@ AttachSocket::AttachSocket() : name_("spscope-attach-" + collection_text(random_
   socket_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_.size());
   if (socket_ >= 0 && ::bind(socket_, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 &&
-      ::listen(socket_, SOMAXCONN) == 0)
+      ::listen(socket_, SOMAXCONN) == 0) {
+    spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     return;
+  }
   const std::string why = std::strerror(errno);
   if (socket_ >= 0) ::close(socket_);
   throw Error(ErrorCode::kLaunch, fmt::format("no socket for the program to ask for memory: {}", why),
               "attach needs abstract Unix sockets, which every Linux has: look for a sandbox that forbids them");
 }
 
-AttachSocket::~AttachSocket() { ::close(socket_); }
+AttachSocket::~AttachSocket() {
+  for (const Silent& peer : silent_) ::close(peer.connection);
+  if (spare_ >= 0) ::close(spare_);
+  ::close(socket_);
+}
 
-std::unique_ptr<AttachedProcess> AttachSocket::accept(std::string& refused) const {
-  const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (connection < 0) return nullptr;
+AttachSocket::Asked AttachSocket::take() {
+  Asked asked;
+  const auto has_room = [&] { return asked.processes.size() < kMostProcesses; };
+  std::erase_if(silent_, [&](const Silent& peer) { return has_room() && answer(peer, asked); });
+  for (int i = 0; i < kMostAccepts && has_room() && accept_one(asked); ++i) continue;
+  return asked;
+}
+
+// Whether there was one.
+bool AttachSocket::accept_one(Asked& asked) {
+  const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (connection < 0) {
+    if (errno == EMFILE || errno == ENFILE) refuse_without_descriptors(asked);
+    return false;
+  }
   ucred peer = {};
+  if (!is_own(connection, peer)) {
+    ::close(connection);
+    ++asked.of_other_users;
+    return true;
+  }
+  if (const Silent now = {connection, peer.pid, now_ns() + kPatienceNs}; !answer(now, asked)) silent_.push_back(now);
+  if (silent_.size() <= kMostSilent) return true;
+  silent_.front().until_ns = 0;
+  answer(silent_.front(), asked);
+  silent_.erase(silent_.begin());
+  return true;
+}
+
+// False: it has not asked yet. Else the connection is closed, or that of a process that asked.
+bool AttachSocket::answer(const Silent& peer, Asked& asked) const {
   AttachRequest request;
-  refused = reason_to_refuse(connection, peer, request);
-  const int memory = refused.empty() ? make_memory() : -1;
+  const ssize_t bytes = ::recv(peer.connection, &request, sizeof request, MSG_DONTWAIT);
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && now_ns() < peer.until_ns) return false;
+  std::string why;
+  if (bytes <= 0)
+    why = "it connected and asked for nothing";
+  else if (bytes != static_cast<ssize_t>(sizeof request) || request.magic != AttachRequest().magic)
+    why = "what it sent is no request";
+  else if (request.version != SharedTrace::kVersion || request.memory_bytes != sizeof(SharedTrace))
+    why = "its injection library is of another version of spscope";
+  const int memory = why.empty() ? make_memory() : -1;
   void* const mapped =
       memory < 0 ? MAP_FAILED : ::mmap(nullptr, sizeof(SharedTrace), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-  if (refused.empty() && mapped == MAP_FAILED)
-    refused = fmt::format("no memory for process {}: {}", peer.pid, std::strerror(errno));
+  if (why.empty() && mapped == MAP_FAILED)
+    why = fmt::format("there is no memory of {} MiB for it: {}", sizeof(SharedTrace) >> 20, words_of(errno));
   std::string name = name_of(peer.pid);  // while it waits for the answer
-  const bool answered =
-      answer(connection, refused.empty() ? kAttachAccepted : kAttachRefused, refused.empty() ? memory : -1);
+  if (why.empty()) {
+    asked.processes.push_back(std::make_unique<AttachedProcess>(peer.connection, memory, peer.pid, std::move(name),
+                                                                request.rank, static_cast<SharedTrace*>(mapped)));
+    return true;
+  }
   if (memory >= 0) ::close(memory);
-  if (refused.empty() && answered)
-    return std::make_unique<AttachedProcess>(connection, peer.pid, std::move(name), request.rank,
-                                             static_cast<SharedTrace*>(mapped));
-  if (mapped != MAP_FAILED) ::munmap(mapped, sizeof(SharedTrace));
-  if (refused.empty())
-    refused =
-        fmt::format("{} did not wait for the answer: it has ended, or goes on by itself after 5 s without one", name);
-  ::close(connection);
-  return nullptr;
+  ::close(peer.connection);
+  asked.refused.push_back({std::move(name), std::move(why)});
+  return true;
+}
+
+// The first that waits. Left alone, it would wait in the start of its program, and keep poll() from waiting.
+void AttachSocket::refuse_without_descriptors(Asked& asked) {
+  const int error = errno;
+  if (spare_ >= 0) ::close(spare_);
+  ucred peer = {};
+  const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  const bool is_known = connection >= 0 && is_own(connection, peer);
+  if (connection >= 0) ::close(connection);
+  if (is_known)
+    asked.refused.push_back({name_of(peer.pid), words_of(error)});
+  else
+    asked.of_other_users += connection >= 0;
+  spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 }  // namespace spscope

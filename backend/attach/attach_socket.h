@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/record/shared_trace.h"
 
@@ -16,13 +17,24 @@ namespace spscope {
 // A process that asked, until it ended. The memory, with what it had published, stays as long as this.
 class AttachedProcess {
  public:
-  AttachedProcess(int connection, pid_t pid, std::string name, int rank, SharedTrace* memory)
-      : connection_(connection), pid_(pid), name_(std::move(name)), rank_(rank), memory_(memory) {}
+  // `memory`: -1 once the process has it; both descriptors are closed by this.
+  AttachedProcess(int connection, int memory, pid_t pid, std::string name, int rank, SharedTrace* mapped)
+      : connection_(connection),
+        memory_descriptor_(memory),
+        pid_(pid),
+        name_(std::move(name)),
+        rank_(rank),
+        memory_(mapped) {}
   ~AttachedProcess();
   AttachedProcess(const AttachedProcess&) = delete;
   AttachedProcess& operator=(const AttachedProcess&) = delete;
 
+  // Gives it the memory, for which it waits. False: it is gone, or waits no more. A process that gets none goes on by
+  // itself once this is gone.
+  bool give_memory();
   int connection() const { return connection_; }  // readable when the process has left no more, or is gone
+  // Of one that has left no more: why it could not take the memory, as errno; 0: it took it.
+  int why_not_taken() const;
   pid_t pid() const { return pid_; }
   const std::string& name() const { return name_; }  // "python train.py (process 4711)"
   std::optional<int> rank() const { return rank_ < 0 ? std::nullopt : std::optional(rank_); }
@@ -30,6 +42,7 @@ class AttachedProcess {
 
  private:
   const int connection_;
+  int memory_descriptor_;
   const pid_t pid_;
   const std::string name_;
   const int rank_;
@@ -47,12 +60,35 @@ class AttachSocket {
   // For the environment of programs.
   const std::string& name() const { return name_; }
   int descriptor() const { return socket_; }  // readable when somebody asks
-  // Answers the next one that asks. Nothing: there was none, or it was refused, and then `refused` says why.
-  std::unique_ptr<AttachedProcess> accept(std::string& refused) const;
+  // Whether somebody has connected and not asked yet: no descriptor says when that changes.
+  bool expects_requests() const { return !silent_.empty(); }
+
+  struct Refusal {
+    std::string process;  // its name
+    std::string why;
+  };
+  struct Asked {
+    std::vector<std::unique_ptr<AttachedProcess>> processes;  // each waits for its memory
+    std::vector<Refusal> refused;
+    int of_other_users = 0;  // refused, too
+  };
+  // Those that asked, of a bounded number that connected, whoever they are; waits for nobody.
+  Asked take();
 
  private:
+  struct Silent {
+    int connection = -1;
+    pid_t pid = -1;
+    std::int64_t until_ns = 0;
+  };
+  bool accept_one(Asked& asked);
+  bool answer(const Silent& peer, Asked& asked) const;
+  void refuse_without_descriptors(Asked& asked);
+
   std::string name_;
   int socket_ = -1;
+  int spare_ = -1;  // given up for a moment where there is no descriptor left to refuse somebody by
+  std::vector<Silent> silent_;
 };
 
 }  // namespace spscope

@@ -5,23 +5,17 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "backend/base/clock.h"
+#include "backend/base/errno_remedy.h"
 #include "backend/base/host.h"
 #include "backend/base/result.h"
 
 namespace spscope {
 namespace {
-
-// Of a rank, the name that its shard has in runs; a second process of it, and those of no rank, are numbered.
-std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number) {
-  const std::string numbered = fmt::format("{}/{}.process-{}.db", note.folder, note.stem, number);
-  if (!rank) return numbered;
-  const std::string of_rank = note.rank_db(*rank);
-  return std::ifstream(of_rank).is_open() ? numbered : of_rank;
-}
 
 std::function<void(std::span<const CommittedTrack>)> acknowledge_to(const std::string& path, pid_t pid) {
   const auto out = std::make_shared<std::ofstream>(path, std::ios::app);
@@ -47,13 +41,29 @@ ShardWriterOptions options_of(const AttachedProcess& process, const CollectingNo
   return options;
 }
 
+// What was pushed and neither stored nor counted as dropped in the shard, since it could not be written any more.
+std::int64_t events_lost_by(const ShardWriter& shard) {
+  std::int64_t lost = 0;
+  if (!shard.failure()) return lost;
+  for (const ShardWriter::TrackCount& count : shard.counts()) lost += count.sent - count.stored;
+  return lost;
+}
+
 }  // namespace
 
-Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, const CollectingNote& collection,
-                       const ClockFit& clock, const AttachSetup& setup)
+std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number) {
+  const std::string numbered = fmt::format("{}/{}.process-{}.db", note.folder, note.stem, number);
+  if (!rank) return numbered;
+  const std::string of_rank = note.rank_db(*rank);
+  std::error_code ignored;
+  return std::filesystem::exists(of_rank, ignored) ? numbered : of_rank;
+}
+
+Attachment::Attachment(std::unique_ptr<AttachedProcess> process, const std::string& path,
+                       const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup)
     : process_(std::move(process)),
       on_note_(setup.on_note),
-      shard_(shard_path(collection, process_->rank(), number), options_of(*process_, collection, setup)),
+      shard_(path, options_of(*process_, collection, setup)),
       reader_(process_->memory(), {process_->rank(), process_->name()}, shard_,
               [this](const std::string& text) { note(text); }) {
   shard_.set_clock(clock);
@@ -61,26 +71,33 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, int number, con
     shard_.write([&](StoreWriter& store) {
       store.add_rank_process({*rank, collection.host, 0, boot_id(), process_->pid(), ""});
     });
+  if (!process_->give_memory())
+    throw Error(ErrorCode::kCannotCollect, "it did not wait for the answer",
+                "it has ended, or goes on by itself after 5 s without one");
 }
 
-Attachment::~Attachment() {
-  if (finishing_.joinable()) finishing_.join();
-}
+Attachment::~Attachment() { join(); }
 
 void Attachment::begin_to_finish(bool lives_on) {
-  finishing_ = std::thread([this, lives_on] {
+  const auto work = [this, lives_on] {
     if (const std::optional<Error> failed = failure_of([&] { finish(lives_on); }))
       note(fmt::format("{}; {}", failed->what(), failed->hint()));
     is_finished_ = true;
-  });
+  };
+  if (failure_of([&] { finishing_ = std::thread(work); })) work();  // no more threads
 }
 
-const std::vector<CollectorRecord>& Attachment::collectors() {
+void Attachment::join() {
   if (finishing_.joinable()) finishing_.join();
-  return collectors_;
 }
 
 void Attachment::finish(bool lives_on) {
+  if (const int fault = lives_on ? 0 : process_->why_not_taken(); fault != 0) {
+    has_collected_ = false;
+    note(fmt::format("not collected: it could not map the memory of {} MiB that it shares with attach: {}; {}",
+                     sizeof(SharedTrace) >> 20, std::strerror(fault),
+                     remedy_of(fault, "look for a limit of its memory or files")));
+  }
   // What was published until now; its rings empty themselves, so that this takes as long as the disk needs for it.
   constexpr std::int64_t kMostNs = 60'000'000'000;
   reader_.seal();
@@ -95,7 +112,8 @@ void Attachment::finish(bool lives_on) {
     incident.kind = IncidentKind::kLost;
     const std::string what =
         "it ended without handing over what its collectors, and CUPTI, still held: its last events are missing, and "
-        "nobody knows how many. It was killed, or ended by _exit(), as forked workers of Python do";
+        "nobody knows how many. It was killed, ended by _exit(), as forked workers of Python do, or closed the "
+        "descriptor that leads to attach, as daemons do";
     incident.message = fmt::format("{}: {}", process_->name(), what);
     note(what);
     shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
@@ -105,6 +123,15 @@ void Attachment::finish(bool lives_on) {
     for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
   });
   shard_.finish();
+  if (const std::string left_out = reader_.notes_left_out(); !left_out.empty()) note(left_out);
+  const std::int64_t lost = events_lost_by(shard_);
+  if (lost == 0) return;
+  loss_ = IncidentRecord();
+  loss_->rank = process_->rank().value_or(-1);
+  loss_->kind = IncidentKind::kLost;
+  const std::string what = fmt::format("{} events were not stored, since its shard could not be written", lost);
+  loss_->message = fmt::format("{}: {}", process_->name(), what);
+  note(what);
 }
 
 }  // namespace spscope

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,11 +15,15 @@
 
 namespace spscope {
 
+// The path of a shard: of a rank, the name that it has in runs; a second process of it, and those of no rank, are
+// numbered. `number`: no other process of this collection has it.
+std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number);
+
 class Attachment {
  public:
-  // `number`: of the processes of this collection, from 1 on. `clock`: from the raw clock to the run clock. Throws
-  // Error: the shard cannot be made.
-  Attachment(std::unique_ptr<AttachedProcess> process, int number, const CollectingNote& collection,
+  // Makes the shard at `path`, then gives the process its memory. `clock`: from the raw clock to the run clock. Throws
+  // Error: the shard cannot be made, or the process waits no more.
+  Attachment(std::unique_ptr<AttachedProcess> process, const std::string& path, const CollectingNote& collection,
              const ClockFit& clock, const AttachSetup& setup);
   // Waits until it is finished, where that was begun.
   ~Attachment();
@@ -32,8 +37,13 @@ class Attachment {
   // waiting. A process that has not ended `lives_on`, and what it does from now on is not wanted. No drain() follows.
   void begin_to_finish(bool lives_on);
   bool is_finished() const { return is_finished_; }
-  // What its collectors took; waits until it is finished. REQUIRES: begin_to_finish() was called.
-  const std::vector<CollectorRecord>& collectors();
+  // Waits until it is finished. REQUIRES: begin_to_finish() was called, as for all that follows.
+  void join();
+  bool has_collected() const { return has_collected_; }  // false: it could not take the memory
+  std::optional<int> rank() const { return process_->rank(); }
+  const std::vector<CollectorRecord>& collectors() const { return collectors_; }  // what they took
+  // Of events that the shard could not take, which its own ledger does not know.
+  const std::optional<IncidentRecord>& loss() const { return loss_; }
 
  private:
   void finish(bool lives_on);
@@ -44,6 +54,8 @@ class Attachment {
   ShardWriter shard_;
   SharedTraceReader reader_;
   std::vector<CollectorRecord> collectors_;
+  std::optional<IncidentRecord> loss_;
+  bool has_collected_ = true;
   std::atomic<bool> is_finished_{false};
   std::thread finishing_;
 };

@@ -22,7 +22,7 @@ namespace {
 // to the program itself.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
 
-bool program_ends_by_broken_pipes = false;
+sigset_t set_by_us = {};  // signals that the program gets as before
 
 // The environment of this process with some variables replaced.
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
@@ -44,9 +44,20 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// Each process that collects takes four.
+void raise_limit_of_files() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
-void ignore_broken_pipes() { program_ends_by_broken_pipes = ::signal(SIGPIPE, SIG_IGN) == SIG_DFL; }
+void ignore_failed_writes() {
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    if (::signal(signal, SIG_IGN) == SIG_DFL) ::sigaddset(&set_by_us, signal);
+}
 
 WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
                                const std::vector<std::pair<std::string, std::string>>& variables) {
@@ -62,18 +73,19 @@ WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   ::posix_spawnattr_setsigmask(&attributes, &before);
-  sigset_t usual;
-  ::sigemptyset(&usual);
-  if (program_ends_by_broken_pipes) ::sigaddset(&usual, SIGPIPE);
-  ::posix_spawnattr_setsigdefault(&attributes, &usual);
+  ::posix_spawnattr_setsigdefault(&attributes, &set_by_us);
   const int error = signals_ < 0 ? errno
                                  : ::posix_spawnp(&pid_, command.front().c_str(), nullptr, &attributes,
                                                   pointers_to(command).data(), pointers_to(environment).data());
   ::posix_spawnattr_destroy(&attributes);
-  if (error == 0) return;
+  if (error == 0) {
+    raise_limit_of_files();
+    return;
+  }
   if (signals_ >= 0) ::close(signals_);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  throw Error(ErrorCode::kLaunch, fmt::format("cannot start \"{}\": {}", command.front(), std::strerror(error)),
+  throw Error(ErrorCode::kLaunch,
+              fmt::format("the program could not be started: \"{}\": {}", command.front(), std::strerror(error)),
               "give a program that is on the $PATH or its path, after --");
 }
 

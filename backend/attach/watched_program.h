@@ -12,14 +12,16 @@
 
 namespace spscope {
 
-// From now on what is written to a pipe that nobody reads is lost, and does not end this process: a program that runs
-// is worth more than what is said of it. The program starts with what was set before.
-void ignore_broken_pipes();
+// From now on what is written to a pipe that nobody reads, or beyond the limit of the size of a file, is lost, and does
+// not end this process: a program that runs is worth more than what is said of it. The program starts with what was set
+// before.
+void ignore_failed_writes();
 
 class WatchedProgram {
  public:
   // Starts it, with these variables in its environment. From now on this thread, and those that it starts, take signals
   // only by answer_signals(), and none at all once this is gone: a second Ctrl+C would end the writing of the file.
+  // This process, and not the program, may then open as many files as the hard limit says.
   // Throws Error(kLaunch).
   WatchedProgram(const std::vector<std::string>& command,
                  const std::vector<std::pair<std::string, std::string>>& variables);

@@ -18,6 +18,7 @@
 #include "backend/collect/progress_page.h"
 #include "backend/launch/mpirun.h"
 #include "backend/record/collector_texts.h"
+#include "collectors/cuda_driver.h"
 
 namespace spscope {
 namespace {
@@ -80,10 +81,17 @@ class Notes {
   TextsOfProcesses all_, later_;
 };
 
-void explain_nothing(Notes& notes) {
-  notes.say(
-      "no process of the program started CUDA with the injection library, so nothing was collected and no file was "
-      "made");
+// "o.db" was not made, and why.
+void explain_nothing(const std::string& path, const AttachEnd& end, Notes& notes) {
+  const auto was_not_made = [&](const std::string& why) {
+    notes.say(fmt::format("\"{}\" was not made: {}", path, why));
+  };
+  if (end.processes > 0) return was_not_made("its processes recorded nothing");
+  if (end.not_collected > 0)
+    return was_not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other did",
+                                    end.not_collected, end.not_collected == 1 ? "" : "es"));
+  if (missing_cuda_driver()) return was_not_made(kNoCudaDriver);
+  was_not_made("no process of the program started CUDA with the injection library, so nothing was collected");
   notes.say(
       "  if the program uses CUDA, see that nothing between attach and it clears CUDA_INJECTION64_PATH, by which the "
       "library is loaded (sudo, containers, srun --export=NONE), and that it runs on this host");
@@ -97,18 +105,15 @@ struct Kept {
 
 // What was collected becomes OUT. That it did not is said, and changes nothing of how the program ended.
 Kept keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page, CommandContext& context, Notes& notes) {
-  if (end.processes == 0) {
+  if (end.processes == 0 || !holds_events(output.note())) {
     output.discard();
-    explain_nothing(notes);
+    explain_nothing(output.path(), end, notes);
     return {};
   }
-  if (!holds_events(output.note())) {
-    output.discard();
-    notes.say("nothing was recorded, and no file was made");
-    return {};
-  }
-  Result<MergeReport> report =
-      capture([&] { return output.merge({.tolerant = true, .tool_version = std::string(kVersion)}); });
+  Result<MergeReport> report = capture([&] {
+    if (end.failure) output.leave_to_recover(*end.failure);
+    return output.merge({.tolerant = true, .tool_version = std::string(kVersion), .incidents = end.losses});
+  });
   if (report) return {.report = *report, .error = {}};
   page.set_cause(report.error().what(), -1, error_id(report.error().code()));
   context.err << render(report.error());
@@ -120,6 +125,9 @@ void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& e
                           end.processes == 1 ? "" : "es"));
   if (report.dropped > 0) notes.print(fmt::format("  {} more were dropped because a buffer was full", report.dropped));
   if (report.unreadable > 0) notes.print(fmt::format("  {} more were unreadable", report.unreadable));
+  if (end.not_collected > 0)
+    notes.print(
+        fmt::format("  {} process{} could not be collected", end.not_collected, end.not_collected == 1 ? "" : "es"));
   for (const CollectorSum& sum : sums_of(end.collectors)) notes.print("  " + line_of(sum));
   for (const std::string& text : report.notes) notes.say(text);
 }
@@ -155,6 +163,7 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
                        {"exit_code", was_killed ? Json() : Json(WEXITSTATUS(end.wait_status))},
                        {"signal", was_killed ? Json(signal_name(WTERMSIG(end.wait_status))) : Json()},
                        {"processes", end.processes},
+                       {"not_collected", end.not_collected},
                        {"ranks", Json(end.ranks)},
                        {"events", report.events},
                        {"dropped", report.dropped},
@@ -165,7 +174,7 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
 }
 
 int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
-  ignore_broken_pipes();
+  ignore_failed_writes();
   Notes notes(context.err);
   AttachSetup setup;
   setup.command = flags.command;

@@ -78,8 +78,9 @@ void RunOutput::leave_to_recover(const Error& error) {
   must_stay_ = true;
   const std::vector<CollectingElsewhere> elsewhere = places_elsewhere();
   const FolderRoom room = room_in(note().folder);
-  std::string message = fmt::format("{}; what was collected, {} bytes, is kept in \"{}\", where {} bytes are free",
-                                    error.what(), bytes_of_files_in(note().folder), note().folder,
+  std::string message = fmt::format("{}{}; what was collected, {} bytes, is kept in \"{}\", where {} bytes are free",
+                                    unwanted_ ? "" : fmt::format("\"{}\" was not made: ", path()), error.what(),
+                                    bytes_of_files_in(note().folder), note().folder,
                                     room.free_bytes ? std::to_string(*room.free_bytes) : "an unknown number of");
   if (elsewhere.empty())
     throw Error(ErrorCode::kStoreWrite, message,

@@ -2,8 +2,9 @@
 //
 // attach listens on an abstract socket (of Linux: a name that is no file) of kind SOCK_SEQPACKET, named in the
 // environment of the program. A process connects and sends an AttachRequest; the answer is one byte, kAttachAccepted,
-// with the descriptor of a SharedTrace, or kAttachRefused. The connection then says only that the other side is there:
-// it ends with the process, however that ends. Since neither the socket nor the memory has a name in a file system,
+// with the descriptor of a SharedTrace, or the end of the connection. A process that cannot take the memory sends an
+// AttachFault. The connection then says only that the other side is there: it ends with the process, however that ends.
+// Since neither the socket nor the memory has a name in a file system,
 // nothing is left of them when both sides are killed at once. Each side requires the other to be of its own user.
 #pragma once
 
@@ -26,6 +27,10 @@ struct AttachRequest {
 };
 static_assert(sizeof(AttachRequest) == 24);
 
-inline constexpr char kAttachAccepted = '+', kAttachRefused = '-';
+inline constexpr char kAttachAccepted = '+';
+
+struct AttachFault {
+  std::int32_t error = 0;  // errno
+};
 
 }  // namespace spscope

@@ -39,10 +39,10 @@ std::string cost_text(const CollectorSum& sum) {
 }  // namespace
 
 void TextsOfProcesses::add(const std::string& text, const std::string& process) {
-  auto known = std::ranges::find(said_, text, &Said::text);
-  if (known == said_.end()) known = said_.insert(said_.end(), {text});
-  if (!process.empty() && std::ranges::find(known->processes, process) == known->processes.end())
-    known->processes.push_back(process);
+  const auto [place, is_new] = places_.try_emplace(text, said_.size());
+  if (is_new) said_.push_back({text});
+  std::vector<std::string>& processes = said_[place->second].processes;
+  if (!process.empty() && std::ranges::find(processes, process) == processes.end()) processes.push_back(process);
 }
 
 std::vector<std::string> TextsOfProcesses::lines() const {

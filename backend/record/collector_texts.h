@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/record/rank_records.h"
@@ -26,6 +27,7 @@ class TextsOfProcesses {
 
  private:
   std::vector<Said> said_;
+  std::unordered_map<std::string, std::size_t> places_;  // in it, by text
 };
 
 // A collector in all processes that it was in.

@@ -164,10 +164,15 @@ bool SharedTraceReader::add_note(std::span<const std::uint8_t> bytes) {
   std::uint32_t collector = 0;
   if (!read_into(bytes, collector)) return false;
   if (collector != SharedTrace::kNoCollector && collector >= collectors_.size()) return false;
+  if (++notes_ > kMostNotes) return true;
   const std::string text = text_of(bytes.subspan(sizeof collector));
   on_note_(text);
   if (collector != SharedTrace::kNoCollector) add_line(collectors_[collector].notes, text);
   return true;
+}
+
+std::string SharedTraceReader::notes_left_out() const {
+  return notes_ <= kMostNotes ? "" : fmt::format("{} more notes of it are not shown", notes_ - kMostNotes);
 }
 
 std::vector<CollectorRecord> SharedTraceReader::collectors(bool lives_on) const {

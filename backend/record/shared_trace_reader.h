@@ -25,8 +25,10 @@ struct SharedTraceOwner {
 
 class SharedTraceReader {
  public:
-  // Memory and sink outlive this. `on_note` gets what the process says about its collecting, and what is wrong with
-  // the memory, without the name of the process.
+  static constexpr std::int64_t kMostNotes = 64;
+
+  // Memory and sink outlive this. `on_note` gets what the process says about its collecting, kMostNotes at most, and
+  // what is wrong with the memory, without the name of the process.
   SharedTraceReader(SharedTrace& memory, SharedTraceOwner owner, TraceSink& sink,
                     std::function<void(const std::string&)> on_note);
 
@@ -39,6 +41,8 @@ class SharedTraceReader {
   // Whether all collectors that were started have ended, so that they hold nothing back.
   bool have_collectors_ended() const;
   std::int64_t records() const { return records_; }  // that were brought over
+  // "336 more notes of it are not shown"; "": all were.
+  std::string notes_left_out() const;
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
   // What each collector took, as the program said last, with its notes. Where a collector did not come to its end, that
   // is one of them. A process that `lives_on` is no longer watched.
@@ -87,7 +91,7 @@ class SharedTraceReader {
   };
   std::vector<Named> collectors_;
   std::vector<std::uint64_t> pushed_;  // scratch of drain()
-  std::int64_t records_ = 0;
+  std::int64_t records_ = 0, notes_ = 0;
 };
 
 }  // namespace spscope

@@ -1,6 +1,7 @@
 // Connection: of a program to the `spscope attach` that started it, and the memory that it got from there.
 #pragma once
 
+#include <sys/stat.h>
 #include <optional>
 #include <string>
 
@@ -19,7 +20,8 @@ class Connection {
   static std::optional<Connection> open();
 
   SharedTrace& memory() const { return *memory_; }
-  // Waits so long at most, and says whether the other side is gone or close() was called by another thread.
+  // Waits so long at most, and says whether the other side is gone, close() was called by another thread, or the
+  // program closed the descriptor.
   bool wait_for_end(int most_ms) const;
   // Says that this process leaves no more.
   void close() const;
@@ -28,8 +30,14 @@ class Connection {
   void leave_to_parent() const;
 
  private:
-  Connection(int socket, SharedTrace* memory) : socket_(socket), memory_(memory) {}
+  Connection(int socket, const struct stat& of, SharedTrace* memory)
+      : socket_(socket), device_(of.st_dev), inode_(of.st_ino), memory_(memory) {}
+  // Whether the number still is that of the socket, before each use of it.
+  bool is_ours() const;
+
   int socket_;
+  dev_t device_;
+  ino_t inode_;
   SharedTrace* memory_;
 };
 

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -39,9 +40,10 @@ class Attached(unittest.TestCase):
         return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
                 *map(str, words[len(flags):])]
 
-    def attach(self, *words, code=0):
-        done = subprocess.run(self.command(*words), capture_output=True, text=True, env=self.environment, timeout=120,
-                              check=False)
+    def attach(self, *words, code=0, limits="true"):
+        """`limits`: a command of the shell that comes before."""
+        done = subprocess.run(["sh", "-c", f"{limits} && exec \"$@\"", "sh", *self.command(*words)], capture_output=True,
+                              text=True, env=self.environment, timeout=900, check=False)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(list((self.home / "scratch").iterdir()), [], done.stderr)
         self.assertFalse(Path(f"{self.out}.collecting").exists())
@@ -56,3 +58,17 @@ class Attached(unittest.TestCase):
         (row,) = self.rows(query)
         (value,) = row.values()
         return int(value)
+
+
+class Scripted(Attached):
+    """With the scripted collector, which counts what each process published."""
+
+    def setUp(self):
+        super().setUp()
+        (self.home / "counts").mkdir()
+        self.environment.update(SPSCOPE_SCRIPT="most=500 every_us=50", SPSCOPE_SCRIPT_COUNTS=str(self.home / "counts"))
+
+    def published(self):
+        """Events that each process had published, by its id."""
+        return {int(file.name): sum(n for n, in struct.iter_unpack("<Q", file.read_bytes()))
+                for file in (self.home / "counts").iterdir()}

@@ -15,6 +15,9 @@
 //   sleep MS
 //   fork        goes on as the child of a fork, and ends as the child ended
 //   exec        becomes this program again, with the arguments that follow
+//   close-all   closes all descriptors from 3 on, as daemons do
+//   pairs N     makes N pairs of sockets
+//   talk        sends a byte through each in both ways, or ends with 8
 //   signals     waits for a signal and prints which came
 //   raise N     sends itself a signal
 //   alarms      from now on a signal interrupts it every millisecond
@@ -22,10 +25,12 @@
 //   quit N      by _exit(), as forked workers of Python do
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -34,6 +39,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/fake_cuda/program/device_work.h"
 #include "tests/inject/nccl_work.h"
@@ -86,6 +92,23 @@ void wait_for_signal() {
   std::printf("signal %d\n", signal);
 }
 
+using Pair = std::array<int, 2>;
+
+void talk(const std::vector<Pair>& pairs) {
+  const auto pass = [&](auto call, int flags) {
+    for (const Pair& pair : pairs)
+      for (const int fd : pair) {
+        char byte = 'x';
+        if (call(fd, &byte, 1, flags) == 1) continue;
+        std::perror("socket");
+        std::exit(8);
+      }
+  };
+  pass(send, MSG_NOSIGNAL);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for whoever else looks at them
+  pass(recv, MSG_DONTWAIT);
+}
+
 void interrupt_often() {
   struct sigaction action = {};
   action.sa_handler = [](int) {};  // without SA_RESTART
@@ -104,6 +127,7 @@ int end_of(pid_t child) {
 
 int main(int argc, char** argv) {
   std::unique_ptr<spscope::NcclWork> nccl;
+  std::vector<Pair> pairs;
   for (int i = 1; i < argc; ++i) {
     const std::string what = argv[i];
     const auto number = [&] { return ++i < argc ? std::atoi(argv[i]) : 0; };
@@ -119,6 +143,10 @@ int main(int argc, char** argv) {
     if (what == "range-of" && (i += 2) < argc) mark_range_of(argv[i - 1], argv[i]);
     if (what == "print" && ++i < argc) std::puts(argv[i]);
     if (what == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number()));
+    for (int fd = 3; what == "close-all" && fd < 1024; ++fd) close(fd);
+    for (int more = what == "pairs" ? number() : 0; more > 0; --more)
+      if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs.emplace_back().data()) != 0) std::exit(9);
+    if (what == "talk") talk(pairs);
     if (what == "signals") wait_for_signal();
     if (what == "raise") raise(number());
     if (what == "alarms") interrupt_often();

@@ -111,6 +111,15 @@ TEST_F(SharedTraceTest, CostsOfCollectorsAreThoseThatWereToldLast) {
   EXPECT_FALSE(program.collector("too many"));
 }
 
+TEST_F(SharedTraceTest, NotesBeyondABoundAreCounted) {
+  const std::optional<std::uint32_t> cupti = program.collector("cupti");
+  for (int i = 0; i < SharedTraceReader::kMostNotes + 900; ++i) program.note(std::to_string(i), cupti);
+  reader.drain();
+  EXPECT_EQ(std::ssize(notes), SharedTraceReader::kMostNotes);
+  EXPECT_EQ(std::ssize(notes_of(reader.collectors().at(0))), SharedTraceReader::kMostNotes + 1) << "it was cut off";
+  EXPECT_EQ(reader.notes_left_out(), "900 more notes of it are not shown");
+}
+
 TEST_F(SharedTraceTest, ACollectorWithoutAReportIsCutOff) {
   program.collector("cupti");
   reader.drain();

@@ -1,0 +1,156 @@
+"""Programs under `spscope attach` on a machine that is short of something, or that others use, too: whatever it is, output and
+exit code stay the program's, and each event is in the file or counted.
+
+Usage: pressure_test.py SPSCOPE PROGRAM LIBRARY [CLASS...]
+"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+from attached import Attached, Scripted
+
+Attached.SPSCOPE, PROGRAM, Attached.LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
+HAS_MOUNTS = subprocess.run(["unshare", "--mount", "true"], check=False, stderr=subprocess.DEVNULL).returncode == 0
+SPAM = """import os, socket, sys
+os.setuid(65534)
+while True:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+        one.connect("\\0" + sys.argv[1])"""
+
+
+class Stored(Scripted):
+    def stored(self):
+        """As published()."""
+        rows = self.rows("SELECT process, count(*) AS events FROM event JOIN track USING (track_id) GROUP BY process")
+        return {int(row["process"].rsplit(" ", 1)[1].rstrip(")")): int(row["events"]) for row in rows}
+
+
+class PressureTest(Stored):
+    def start(self, *words):
+        """attach, whose program waits until go() is called; and the name of its socket."""
+        name = self.home / "name"
+        script = ("echo $SPSCOPE_ATTACH > \"$0.new\"; mv \"$0.new\" \"$0\"; until [ -e \"$0.go\" ] || [ ! -e \"$0\" ]; do "
+                  "sleep 0.02; done; \"$@\"")
+        attach = subprocess.Popen(self.command("sh", "-c", script, name, PROGRAM, *words), stderr=subprocess.PIPE, text=True,
+                                  env=self.environment)
+        self.addCleanup(attach.kill)
+        while not name.exists():
+            self.assertIsNone(attach.poll())
+            time.sleep(0.01)
+        return attach, name.read_text().strip()
+
+    def go(self):
+        (self.home / "name.go").touch()
+
+    @unittest.skipIf(os.geteuid() != 0, "only root has processes of other users")
+    def test_strangers_take_neither_time_nor_events(self):
+        self.environment["SPSCOPE_SCRIPT"] = "threads=4 every_us=100"
+        attach, name = self.start("init", "sleep", 700, "exit", 3)
+        for _ in range(3):
+            spam = subprocess.Popen([sys.executable, "-c", SPAM, name], stderr=subprocess.DEVNULL)
+            self.addCleanup(spam.wait)
+            self.addCleanup(spam.kill)
+        time.sleep(0.3)
+        self.go()
+        _, said = attach.communicate(timeout=10)
+        self.assertEqual((attach.returncode, said.count("another user")), (3, 1), said)
+        self.assertEqual(self.stored(), self.published())
+        self.assertEqual(self.value("SELECT sum(dropped) FROM ledger"), 0)
+
+    def test_silent_connections_keep_nobody_waiting(self):
+        attach, name = self.start("init", "sleep", 50)
+        for _ in range(8):
+            silent = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.addCleanup(silent.close)
+            silent.connect("\0" + name)
+        begin = time.monotonic()
+        self.go()
+        attach.communicate(timeout=60)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual(self.stored(), self.published())
+
+    @unittest.skipUnless(HAS_MOUNTS, "no private mounts here (unshare)")
+    def test_a_full_scratch_disk_keeps_what_was_collected(self):
+        """The program fills it. When there is room again, the command of the message makes a file of it."""
+        script = ("mount -t tmpfs -o size=16m tmpfs \"$TMPDIR\" || exit 77; \"$@\"; code=$?; rm \"$TMPDIR/fill\"; "
+                  "[ ! -e \"$OUT\" ] && \"$SPSCOPE\" recover \"$OUT\" -o \"$OUT\" >&2 || exit 99; exit $code")
+        program = "\"$@\"; cat /dev/zero > \"$TMPDIR/fill\"; exit 7"
+        command = self.command("--json", "sh", "-c", program, "sh", PROGRAM, "init", "sleep", 400)
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *command], capture_output=True, text=True,
+                              env={**self.environment, "OUT": self.out, "SPSCOPE": self.SPSCOPE}, timeout=120, check=False)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        said = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((said["file"], said["exit_code"], said["error"]["id"]), (None, 7, "SPS-154"))
+        self.assertTrue(said["error"]["text"].startswith(f'"{self.out}" was not made: cannot write'), said)
+        self.assertIn("spscope recover", said["error"]["hint"])
+        self.assertEqual(self.stored(), self.published())
+
+    def test_more_processes_than_files_may_be_open(self):
+        self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
+        self.attach("sh", "-c", "for i in $(seq 40); do \"$@\"; done", "sh", PROGRAM, "init", "sleep", 20,
+                    limits="ulimit -n 64")
+        self.assertEqual(len(self.published()), 40)
+        self.assertEqual(self.stored(), self.published())
+
+    def test_processes_that_cannot_be_collected_are_counted_and_harm_none(self):
+        """Ten at once are too many; the two after them are not."""
+        self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
+        script = ("(for i in $(seq 10); do \"$@\" sleep 1500 & done; wait); sleep 0.5; export RANK=5; \"$@\" sleep 100; "
+                  "\"$@\" sleep 100")
+        done = self.attach("--json", "sh", "-c", script, "sh", PROGRAM, "init", limits="ulimit -n 40")
+        said = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((said["processes"] + said["not_collected"], said["ranks"]), (12, [5]), done.stderr)
+        self.assertGreater(said["not_collected"], 0)
+        self.assertEqual((self.stored(), len(self.stored())), (self.published(), said["processes"]))
+        self.assertEqual(self.value("SELECT count(*) FROM track WHERE rank = 5"), 2)
+        self.assertRegex(done.stderr, r"not collected: .*Too many open files; raise the limit of open files \(ulimit -n\)")
+        self.assertNotIn("File exists", done.stderr)
+        self.assertIn(f"  {said['not_collected']} processes could not be collected", done.stderr)
+
+    def test_the_limit_of_open_files_is_raised_for_attach_alone(self):
+        done = self.attach("sh", "-c", "sleep 0.3; ulimit -Sn; grep 'open files' /proc/$PPID/limits", limits="ulimit -Sn 64")
+        of_program, of_attach = done.stdout.splitlines()
+        self.assertEqual(of_program, "64")
+        soft, hard = of_attach.split()[3:5]
+        self.assertEqual(soft, hard)
+
+    def test_a_limit_of_the_size_of_files_ends_nothing(self):
+        """The program does not ignore what attach does."""
+        words = ("grep SigIgn /proc/self/status; \"$@\"", "sh", PROGRAM, "init", "sleep", "50", "exit", "3")
+        done = self.attach("sh", "-c", *words, code=3, limits="ulimit -f 2000")
+        ignored = int(done.stdout.split()[1], 16)
+        self.assertFalse(ignored & (1 << signal.SIGXFSZ - 1 | 1 << signal.SIGPIPE - 1), done.stdout)
+        self.assertRegex(done.stderr, r"not collected: .*File too large; raise the limit of the size of files \(ulimit -f\)")
+        self.assertIn("out.db\" was not made: 1 process that started CUDA could not be collected", done.stderr)
+
+    def test_a_process_without_room_for_the_memory_is_named(self):
+        done = self.attach("sh", "-c", "ulimit -v 120000; exec \"$@\"", "sh", PROGRAM, "init", "sleep", 50)
+        self.assertRegex(done.stderr, r"cuda_program init sleep 50 \(process \d+\): not collected: it could not map .*: Cannot "
+                         r"allocate memory; .*\(ulimit -v\)")
+        self.assertIn("1 process that started CUDA could not be collected", done.stderr)
+
+    def test_descriptors_that_a_program_closes_are_its_own_again(self):
+        """Also of its child, and of the program that it becomes."""
+        self.attach(PROGRAM, "init", "close-all", "pairs", 6, "talk", "sleep", 1200, "talk", "fork", "talk", "exec", "init",
+                    "sleep", 100)
+        self.assertEqual(self.value("SELECT count(DISTINCT process) FROM track"), 2)
+
+
+class WideTest(Stored):
+    def test_three_thousand_processes(self):
+        self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
+        done = self.attach("--json", "sh", "-c", "seq 3000 | xargs -P 48 -I {} \"$@\"", "sh", PROGRAM, "init", "sleep", 10,
+                           limits="ulimit -n 1024")
+        said = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((said["processes"], said["not_collected"]), (3000, 0), done.stderr[-2000:])
+        self.assertEqual(self.stored(), self.published())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
