@@ -6,12 +6,18 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
 OF_LAUNCHERS = (*RANKS, "SLURM_TMPDIR")
+STRANGER = """import os, socket, sys
+os.setuid(65534)
+while True:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+        one.connect("\\0" + sys.argv[1])"""
 OF_TOOLS = ("CUDA_INJECTION64_PATH", "NCCL_PROFILER_PLUGIN", "NVTX_INJECTION64_PATH", "LD_PRELOAD")
 
 
@@ -48,6 +54,12 @@ class Attached(unittest.TestCase):
         self.assertEqual(list((self.home / "scratch").iterdir()), [], done.stderr)
         self.assertFalse(Path(f"{self.out}.collecting").exists())
         return done
+
+    def start_stranger(self, name):
+        """A process of another user, which asks the socket of attach again and again. Only root can start one."""
+        stranger = subprocess.Popen([sys.executable, "-c", STRANGER, name], stderr=subprocess.DEVNULL)
+        self.addCleanup(stranger.wait)
+        self.addCleanup(stranger.kill)
 
     def rows(self, query):
         done = subprocess.run([self.SPSCOPE, "sql", self.out, query, "--csv"], capture_output=True, text=True, check=True)

@@ -8,7 +8,9 @@ Afterwards the file that attach makes, when it lives, or else that of `spscope r
 Nothing is left in /dev/shm or in the folder for temporary files but the folder of a collection that attach could not
 merge, and a program whose attach was killed comes to its own end.
 
-Usage: kill_attach_test.py SPSCOPE PROGRAM LIBRARY [--moments N] [--seed S]
+Meanwhile processes of other users ask the socket of attach, where this one may start some.
+
+Usage: kill_attach_test.py SPSCOPE PROGRAM LIBRARY [--moments N] [--seed S] [--strangers N]
 """
 import argparse
 import os
@@ -33,6 +35,7 @@ for name in ("spscope", "program", "library"):
     parser.add_argument(name, type=lambda path: Path(path).resolve())
 parser.add_argument("--moments", type=int, default=12)
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--strangers", type=int, default=1)
 OPTIONS = parser.parse_args()
 Attached.SPSCOPE, Attached.LIBRARY = OPTIONS.spscope, OPTIONS.library
 
@@ -147,6 +150,10 @@ class KillAttach(Attached):
             assert attach.poll() is None and time.monotonic() < until, "the program is not started"
             time.sleep(0.001)
         program = self.pid_of_program(attach)
+        variables = Path(f"/proc/{program}/environ").read_bytes().split(b"\0")
+        for name in [v.split(b"=")[1] for v in variables if v.startswith(b"SPSCOPE_ATTACH=")]:
+            for _ in range(OPTIONS.strangers if os.geteuid() == 0 else 0):
+                self.start_stranger(name.decode())
         time.sleep(self.random.uniform(0, 0.05 if early else 0.5))
         pids = {"program": [program], "attach": [attach.pid], "both": [attach.pid, program]}[victims]
         self.random.shuffle(pids)

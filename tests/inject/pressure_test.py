@@ -17,11 +17,6 @@ from attached import Attached, Scripted
 
 Attached.SPSCOPE, PROGRAM, Attached.LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
 HAS_MOUNTS = subprocess.run(["unshare", "--mount", "true"], check=False, stderr=subprocess.DEVNULL).returncode == 0
-SPAM = """import os, socket, sys
-os.setuid(65534)
-while True:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
-        one.connect("\\0" + sys.argv[1])"""
 
 
 class Stored(Scripted):
@@ -53,9 +48,7 @@ class PressureTest(Stored):
         self.environment["SPSCOPE_SCRIPT"] = "threads=4 every_us=100"
         attach, name = self.start("init", "sleep", 700, "exit", 3)
         for _ in range(3):
-            spam = subprocess.Popen([sys.executable, "-c", SPAM, name], stderr=subprocess.DEVNULL)
-            self.addCleanup(spam.wait)
-            self.addCleanup(spam.kill)
+            self.start_stranger(name)
         time.sleep(0.3)
         self.go()
         _, said = attach.communicate(timeout=10)
