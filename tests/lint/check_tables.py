@@ -1,4 +1,5 @@
-"""R6: a row in a `.def` table for each plug-in file and a file for each row; the docs have each strategy and error code."""
+"""R6: a row in a `.def` table for each plug-in file and a file for each row; the docs have each strategy and error code; each
+planted fault has a place."""
 import re
 
 from tree import Finding, line_of
@@ -19,6 +20,7 @@ TABLES = [
 STRATEGY_FUNCTION = re.compile(r"^void plan_(\w+)\(PlanBuilder&[^{;]*const Decision&", re.MULTILINE)
 STRATEGIES, PAGES, PICTURE = "backend/strategies/strategies.def", "docs/strategies.md", "images/strategies/{}.svg"
 COMMANDS, KEYS = "gui/app/commands.def", "docs/gui.md"
+FAULTS = "bench/faults/faults.tsv"
 CODES, EXPLANATIONS = "backend/base/error_codes.def", "docs/troubleshooting.md"
 
 
@@ -49,6 +51,7 @@ def check(tree):
     yield from check_strategy_pages(tree)
     yield from check_error_codes(tree)
     yield from check_keys(tree)
+    yield from check_faults(tree)
 
 
 def check_strategy_pages(tree):
@@ -91,3 +94,11 @@ def check_keys(tree):
     for line, row in enumerate(shown, 1):
         if re.fullmatch(r"\|.*\| `k[A-Z]\w*` \|", row) and row not in wanted:
             yield Finding("R6", KEYS, line, f"no such row in {COMMANDS}")
+
+
+def check_faults(tree):
+    """The text that a planted fault replaces is in its file once."""
+    for line, row in enumerate(tree.text(FAULTS).splitlines() if tree.exists(FAULTS) else [], 1):
+        path, right = (row.split("\t") + [""] * 7)[2:7:4]
+        if line > 1 and not (tree.exists(path) and tree.text(path).count(right) == 1):
+            yield Finding("R6", FAULTS, line, f"{path} does not have once: {right}")

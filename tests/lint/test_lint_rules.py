@@ -70,6 +70,7 @@ class EachRule(unittest.TestCase):
                     ("R6", "backend/strategies/more.cpp", 1, "void plan_more(PlanBuilder& b,\n   const Decision&) {}\n"),
                     ("R6", "backend/execute/cuda/cuda_executor.cpp", 1, ""),
                     ("R6", "backend/execute/executors.def", 2, "EXECUTOR(mpi)\nEXECUTOR(cuda)\n"), ("R6", page, 1, "## ring\n"),
+                    ("R6", "bench/faults/faults.tsv", 2, "\n1\tplan\tbackend/base/b.h\t\t\t\tgone\n"),
                     ("R6", codes, 1, ""), ("R6", codes, 1, "## SPS-007: no file\n## SPS-008: gone\n"))
 
     def test_schemas(self):
