@@ -5,11 +5,9 @@ how long its thread `shard-writer`, which commits them, was ready to run and had
 it is known, whatever else the machine does, since when the oldest event that is missing had been there, and how much of
 that time the thread could not have used. The rest may be 100 ms.
 """
-import json
 import os
 import signal
 import struct
-import subprocess
 import time
 from pathlib import Path
 
@@ -21,12 +19,6 @@ LINE_BYTES = 64
 
 def raw_ns():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-
-
-def ask(worker, *words):
-    done = subprocess.run([worker, *map(str, words)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def wait_until(holds, what, seconds=60):
@@ -93,7 +85,7 @@ class Watched:
 
 class Oracle:
     """Judges lanes. A lane of a file is {"events": finished ones, "unbroken": whether they are the first ones, in order,
-    "unfinished": their op_ids, "ledger"}; what its page says is a line of `kill_worker now`."""
+    "unfinished": their op_ids, "ledger"}; what its page says is a line of `now_lines`."""
 
     def __init__(self):
         self.largest_gap_ns = self.largest_wait_ns = self.unfinished = self.lost = self.events = self.acknowledged = 0

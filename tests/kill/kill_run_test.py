@@ -1,5 +1,4 @@
-"""Kills processes of `spscope run` and `spscope recover` at random moments and judges what is left, as kill_test.py does
-with writers of its own.
+"""Kills processes of `spscope run` and `spscope recover` at random moments and judges what is left.
 
 A run tells its commits on a named pipe (--acknowledge). Afterwards the file that the launcher makes, when it lives, or
 else `spscope recover`, holds:
@@ -8,7 +7,7 @@ else `spscope recover`, holds:
   * all but those of the last 100 ms in which the writer could have committed, of the processes that were killed here.
 No process is left, and what was read by `recover` is as it was.
 
-Usage: kill_run_test.py WORKER SPSCOPE SCENARIO [--moments N] [--seed S]
+Usage: kill_run_test.py NOW_LINES SPSCOPE SCENARIO [--moments N] [--seed S]
   mpi-rank      one of three ranks of `run --launcher mpi` is killed
   mpi-launcher  the process that started mpirun is
   mpi-mpirun    mpirun is
@@ -19,6 +18,7 @@ import argparse
 import csv
 import hashlib
 import io
+import json
 import os
 import random
 import shutil
@@ -31,7 +31,7 @@ import time
 from itertools import groupby
 from pathlib import Path
 
-from kill_oracle import LOOK_S, Oracle, Watched, ask, wait_until
+from kill_oracle import LOOK_S, Oracle, Watched, wait_until
 
 RANKS = 3
 REPEATS = 40
@@ -44,8 +44,8 @@ LEDGERS = ("SELECT rank, lane, sum(sent) AS sent, sum(stored) AS stored, sum(dro
 
 
 class Test:
-    def __init__(self, worker, program, seed):
-        self.worker, self.program = worker, program
+    def __init__(self, now_lines, program, seed):
+        self.now_lines, self.program = now_lines, program
         self.random = random.Random(seed)
         self.home = Path(tempfile.mkdtemp(prefix="spscope-kill-"))
         self.out, self.pages = self.home / "out.db", self.home / "pages"
@@ -186,6 +186,9 @@ class Test:
             here["unfinished"] += [int(event["op_id"]) for event in events if event["unfinished"] == "1"]
         return lanes
 
+    def lines_of(self, page):
+        return json.loads(subprocess.run([self.now_lines, page], stdout=subprocess.PIPE, check=True).stdout)
+
     def judge(self, path):
         said = self.spscope("doctor", path).stdout
         assert "right in all chunks" in said, said
@@ -193,7 +196,7 @@ class Test:
         for place in acknowledged:
             assert place in lanes, f"nothing of rank and lane {place} is in the file"
         for name, process in self.watched.items():
-            for now in ask(self.worker, "now", self.pages / name):
+            for now in self.lines_of(self.pages / name):
                 place = now["rank"], now["lane"]
                 self.oracle.judge(process, now, lanes.get(place), acknowledged.get(place, 0))
 
@@ -314,7 +317,7 @@ SCENARIOS = {"mpi-rank": Test.mpi_rank, "mpi-launcher": Test.mpi_launcher,
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("worker")
+    parser.add_argument("now_lines")
     parser.add_argument("program")
     parser.add_argument("scenario", choices=SCENARIOS)
     parser.add_argument("--moments", type=int, default=3)
@@ -323,7 +326,7 @@ def main():
     if arguments.scenario.startswith("mpi") and shutil.which("mpirun") is None:
         print("skipped: mpirun is not there")
         return 77
-    test = Test(arguments.worker, arguments.program, f"{arguments.scenario} {arguments.seed}")
+    test = Test(arguments.now_lines, arguments.program, f"{arguments.scenario} {arguments.seed}")
     try:
         SCENARIOS[arguments.scenario](test, arguments.moments)
     except BaseException:
