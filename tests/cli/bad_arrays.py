@@ -15,20 +15,14 @@ ROWS = HEADS * 64
 ONE, NAN, TWO_TO_40 = struct.pack("<f", 1), struct.pack("<f", float("nan")), 1 << 40
 
 
-def npy(descr, shape, data, fortran=False, version=(1, 0)):
-    header = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
-    header = header.ljust(117) + "\n"
-    length = struct.pack("<H" if version == (1, 0) else "<I", len(header))
-    return b"\x93NUMPY" + bytes(version) + length + header.encode("latin1") + data
+def npy(descr, shape, data):
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode("latin1") + data
 
 
 def safetensors(header, data):
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
-
-
-def tensor(dtype="U8", shape=(HEADS, BLOCKS, BLOCKS), offsets=(0, len(BITS))):
-    return {"mask": {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}}
 
 
 def activations(values, names="qkv"):
@@ -40,10 +34,6 @@ def activations(values, names="qkv"):
     return safetensors(header, data)
 
 
-def of_floats(value):
-    return value + struct.pack("<f", 1.0) * (len(BITS) - 1)
-
-
 GOOD = npy("'|u1'", SHAPE, BITS)
 EMPTY_ROW = bytes(0 if i // BLOCKS == BLOCKS + 2 else bit for i, bit in enumerate(BITS))  # block 2 of head 1
 FILES = {
@@ -51,34 +41,13 @@ FILES = {
     "good-layers.npy": npy("'|u1'", f"(2, {HEADS}, {BLOCKS}, {BLOCKS})", BITS + BITS),
     "good-qkv.safetensors": activations([ONE, ONE, ONE]),
     "good-empty-row.npy": npy("'|u1'", SHAPE, EMPTY_ROW),
-    "good.safetensors": safetensors(tensor(), BITS),
-    "empty.npy": b"",
-    "text.npy": b"0 1 1 0\n" * 40,
+    "good.safetensors": safetensors({"mask": {"dtype": "U8", "shape": [HEADS, BLOCKS, BLOCKS], "data_offsets": [0, len(BITS)]}}, BITS),
     "truncated.npy": GOOD[:-5],
-    "cut-in-header.npy": GOOD[:40],
-    "long-header.npy": b"\x93NUMPY\x02\x00" + struct.pack("<I", 0xFFFFFFF0) + b"{'descr'",
     "object.npy": npy("'|O'", SHAPE, b"\x80\x04K\x01." * 32),
-    "complex.npy": npy("'<c8'", SHAPE, bytes(8 * len(BITS))),
-    "records.npy": npy("[('a', '<i4')]", SHAPE, bytes(4 * len(BITS))),
-    "nan.npy": npy("'<f4'", SHAPE, of_floats(NAN)),
-    "half.npy": npy("'<f4'", SHAPE, of_floats(struct.pack("<f", 0.5))),
+    "nan.npy": npy("'<f4'", SHAPE, NAN + ONE * (len(BITS) - 1)),
     "two.npy": npy("'|u1'", SHAPE, b"\x02" + BITS[1:]),
     "huge-dimension.npy": npy("'|u1'", f"({TWO_TO_40}, 4, 4)", BITS),
-    "overflow.npy": npy("'|u1'", f"({TWO_TO_40}, {TWO_TO_40}, 4)", BITS),
-    "negative.npy": npy("'|u1'", "(2, -4, 4)", BITS),
-    "zero.npy": npy("'|u1'", "(0, 4, 4)", b""),
     "one-dimension.npy": npy("'|u1'", "(32,)", BITS),
-    "seven-dimensions.npy": npy("'|u1'", "(1, 1, 1, 1, 2, 4, 4)", BITS),
-    "header-not-json.safetensors": safetensors(b"{" + b"[" * 4096, BITS),
-    "nested.safetensors": safetensors(b"[" * 200000, BITS),
-    "truncated.safetensors": safetensors(tensor(), BITS)[:-5],
-    "long-header.safetensors": struct.pack("<Q", 1 << 62) + b"{}",
-    "offsets-outside.safetensors": safetensors(tensor(offsets=(1 << 60, (1 << 60) + len(BITS))), BITS),
-    "offsets-backward.safetensors": safetensors(tensor(offsets=(len(BITS), 0)), BITS),
-    "huge-dimension.safetensors": safetensors(tensor(shape=(TWO_TO_40, 4, 4)), BITS),
-    "wrong-dtype.safetensors": safetensors(tensor(dtype="C64"), BITS),
-    "nan.safetensors": safetensors(tensor("F32", offsets=(0, 4 * len(BITS))), of_floats(NAN)),
-    "not-a-zip.npz": b"PK\x03\x04" + bytes(60),
     "no-v.safetensors": activations([ONE, ONE], "qk"),
     "nan-in-k.safetensors": activations([ONE, NAN, ONE]),
     "qkv-truncated.safetensors": activations([ONE, ONE, ONE])[:-1],
@@ -98,9 +67,7 @@ def main(folder):
         (folder / name).write_bytes(data)
     write_npz(folder / "good.npz", {"mask.npy": GOOD})
     write_npz(folder / "two-arrays.npz", {"one.npy": GOOD, "other.npy": GOOD})
-    write_npz(folder / "no-arrays.npz", {"readme.txt": b"nothing here"})
     write_npz(folder / "truncated.npz", {"mask.npy": GOOD}, cut=30)
-    write_npz(folder / "truncated-member.npz", {"mask.npy": GOOD[:-5]})
     write_npz(folder / "object.npz", {"mask.npy": FILES["object.npy"]})
 
 

@@ -60,14 +60,9 @@ expect_out '1 of 2 pictures'
 
 part chunks
 expect_exit 0 run "${small[@]}" -s ring -o kept.db
-for change in 'crc32c = crc32c + 1' 'count = count + 1' 'track_id = 999' "data = x'00'"; do
-  edited kept.db "UPDATE chunk SET $change WHERE chunk_id = (SELECT max(chunk_id) FROM chunk)"
-  for format in plain-sqlite csv store chrome; do
-    expect_refused 'SPS-156' 'damaged.db' -- export damaged.db --format "$format" -o out
-  done
-  spscope sql damaged.db 'SELECT sum(count) FROM event_stats'
-  [ "$code" -ne 0 ] || fail "summed with $change"
-  expect_err 'SPS-156'
+edited kept.db "UPDATE chunk SET crc32c = crc32c + 1 WHERE chunk_id = (SELECT max(chunk_id) FROM chunk)"
+for format in plain-sqlite csv store chrome; do
+  expect_refused 'SPS-156' 'damaged.db' -- export damaged.db --format "$format" -o out
 done
 expect_files kept.db damaged.db
 # All are counted, and the first ones named with what is wrong with them.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A rank that is killed, or (wide) mpirun is, or the launcher, or all at once, or a run that is stopped: the cause is named, and no
+# A rank that is killed, or (wide) mpirun is, or all at once, or a run that is stopped: the cause is named, and no
 # process, no shared memory and no session folder is left; what was killed at once leaves shared memory to a later run, which
 # removes nothing of a run that goes on, of another user, or of another kind.
 # labels: mpi wide
@@ -86,14 +86,6 @@ expect_exit 0 doctor kept.db
 expect_files kept.db
 expect_no_ranks
 rm kept.db
-
-start_passes kept.db
-kill -KILL "$pid"
-expect_end 137 "after the launcher was killed"
-no_ranks() { ! pgrep -f -- "$temporary/here/kept.db.collecting" >/dev/null; }
-wait_for no_ranks
-expect_no_ranks
-rm -r kept.db.collecting "$TMPDIR"/spscope-*
 
 # All at once.
 find /dev/shm -mindepth 1 | sort >"$temporary/shared"

@@ -75,15 +75,9 @@ part refused
 # sql writes nothing and reads nothing else: every statement but one question is refused, and the file stays as it was.
 expect_exit 0 run "${small[@]}" -s ring -o kept.db
 cp kept.db copy.db
-while read -r statement; do
-  spscope sql kept.db "$statement"
-  [ "$code" -ne 0 ] || fail "was answered: $statement"
-  expect_err 'error SPS-'
-  expect_not_err 'SPS-200'
-done < <(printf '%s\n' 'DELETE FROM run' 'DROP TABLE run' "UPDATE strategy SET name = 'x'" 'CREATE TABLE t (x)' \
-  "ATTACH 'other.db' AS other" 'PRAGMA writable_schema = 1' "VACUUM INTO 'other.db'" 'SELECT 1; DELETE FROM run' \
-  'SELECT * FROM missing' 'SELECT' 'no question' '' "SELECT load_extension('x')" "SELECT readfile('kept.db')" \
-  "SELECT writefile('other.db', 'x')")
+for statement in 'DROP TABLE run' '' "SELECT readfile('kept.db')" "SELECT writefile('other.db', 'x')"; do
+  expect_refused 'error SPS-' -- sql kept.db "$statement"
+done
 cmp kept.db copy.db || fail "the file was changed"
 expect_files kept.db copy.db
 expect_refused 'did you mean "strategy"?' -- sql kept.db 'SELECT * FROM strategi'
