@@ -13,16 +13,13 @@
 //   balance_bench [--layers N] [--block 64] [--steps 50]
 //
 // N layers spread over the model; without it, all.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,8 +33,6 @@
 
 namespace spscope {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kHeads = 40, kHeadDim = 128, kRanks = 8, kModelLayers = 40;
 constexpr std::array<int, 3> kVideo = {21, 45, 80}, kCoarseVideo = {21, 15, 26};
@@ -86,8 +81,14 @@ Parameters setting(const Strategy& strategy, int ulysses, int ring) {
 
 // -- imbalance
 
-// Figures of one layer at one pair of degrees, in a fixed order.
-std::vector<std::pair<const char*, double>> figures(const Request& request, int ulysses, int ring) {
+// The titles of the figures of one layer at one pair of degrees: imbalance, and the share of blocks that a reward
+// moves.
+constexpr const char* kFigures[] = {"even",  "snake",    "greedy", "reward 0", "refined",
+                                    "moved", "reward 2", "moved",  "cyclic"};
+enum Figure { kGreedyHeads = 2, kReward0 = 3, kRefined = 4 };
+using Figures = std::array<double, std::size(kFigures)>;
+
+Figures figures(const Request& request, int ulysses, int ring) {
   const Strategy &dbsp = *find_strategy("dbsp"), &cyclic = *find_strategy("cyclic");
   const IndexGroups home = even_groups(num_cut_blocks(request), ring);
   const auto ratio = [&](const Decision& decision) { return decision_imbalance(request, decision); };
@@ -106,54 +107,56 @@ std::vector<std::pair<const char*, double>> figures(const Request& request, int 
             moved_fraction(transfer_matrix(home, d.key_blocks))) /
            2;
   };
-  return {{"even", ratio(even)},
-          {"snake", ratio(snake)},
-          {"heads", ratio(heads_only)},
-          {"reward_0", ratio(greedy)},
-          {"reward_0_refined", ratio(refined)},
-          {"reward_0_moved", moved(greedy)},
-          {"reward_default", ratio(rewarded)},
-          {"reward_default_moved", moved(rewarded)},
-          {"cyclic", ratio(cyclic.decide(request, setting(cyclic, ulysses, ring)))}};
+  return {ratio(even),     ratio(snake),    ratio(heads_only),
+          ratio(greedy),   ratio(refined),  moved(greedy),
+          ratio(rewarded), moved(rewarded), ratio(cyclic.decide(request, setting(cyclic, ulysses, ring)))};
 }
 
-Json imbalance_of(const Workload& workload, const Options& options) {
-  const int layers = options.layers;
-  Json result = Json::array();
-  for (const auto& [ulysses, ring] : kDegrees)
-    result.push_back({{"pattern", workload.pattern}, {"ulysses", ulysses}, {"ring", ring}});
-  double density = 0;
-  for (int layer = 0; layer < layers; ++layer) {
-    // Layers spread over the model, so that a few stand for all.
-    const Request request = Request::attention(
-        kRanks, kHeads, kHeadDim, make_mask(workload, kVideo, options.block, {.layer = layer * kModelLayers / layers}));
-    density += request.executed_mask().mask().density() / layers;
-    for (Json& row : result)
-      for (const auto& [name, value] : figures(request, row["ulysses"], row["ring"]))
-        row[name] = row.value(name, 0.0) + value / layers;
+// Figures against what they may be.
+class Limits {
+ public:
+  void check(const std::string& what, double value, double least, double most) {
+    const bool within = value >= least && value <= most;
+    hold_ = hold_ && within;
+    std::cout << std::left << std::setw(36) << what << std::right << std::setw(10) << value << "  " << least << " to "
+              << most << (within ? "" : "  OUTSIDE") << "\n";
   }
-  for (Json& row : result) row["density"] = density;
-  return result;
-}
+  bool hold() const { return hold_; }
 
-// A figure against what it may be.
-struct Check {
-  std::string what;
-  double value = 0, least = 0, most = 0;
-  bool within() const { return value >= least && value <= most; }
+ private:
+  bool hold_ = true;
 };
 
-void check_imbalance(const Json& rows, std::vector<Check>& checks) {
-  for (const Json& row : rows) {
-    const int ulysses = row["ulysses"], ring = row["ring"];
-    const std::string where =
-        row["pattern"].get<std::string>() + " u" + std::to_string(ulysses) + " r" + std::to_string(ring) + ", ";
-    if (ring == 1) {
-      checks.push_back({where + "greedy heads", row["heads"], 1, kMostGreedyHeads});
-      checks.push_back({where + "refined heads", row["reward_0_refined"], 1, kMostRefinedHeads});
-    } else {
-      checks.push_back({where + "blocks, reward 0", row["reward_0"], 1, kMostBlocks});
+// Prints the means over layers that are spread over the model, so that a few stand for all.
+void run_imbalance(const Workload& workload, const Options& options, Limits& limits) {
+  std::array<Figures, std::size(kDegrees)> means = {};
+  for (int layer = 0; layer < options.layers; ++layer) {
+    const Position position{.layer = layer * kModelLayers / options.layers};
+    const Request request =
+        Request::attention(kRanks, kHeads, kHeadDim, make_mask(workload, kVideo, options.block, position));
+    for (std::size_t d = 0; d < means.size(); ++d) {
+      const Figures found = figures(request, kDegrees[d].first, kDegrees[d].second);
+      for (std::size_t f = 0; f < found.size(); ++f) means[d][f] += found[f] / options.layers;
     }
+  }
+  std::cout << workload.pattern << ", mean of " << options.layers << " layers\n";
+  for (const char* title : {"U", "R"}) std::cout << std::setw(10) << title;
+  for (const char* title : kFigures) std::cout << std::setw(10) << title;
+  std::cout << "\n";
+  for (std::size_t d = 0; d < means.size(); ++d) {
+    std::cout << std::setw(10) << kDegrees[d].first << std::setw(10) << kDegrees[d].second;
+    for (const double figure : means[d]) std::cout << std::setw(10) << figure;
+    std::cout << "\n";
+  }
+  for (std::size_t d = 0; d < means.size(); ++d) {
+    const auto& [ulysses, ring] = kDegrees[d];
+    const std::string where = "u" + std::to_string(ulysses) + " r" + std::to_string(ring) + ", ";
+    if (ring > 1) {
+      limits.check(where + "blocks, reward 0", means[d][kReward0], 1, kMostBlocks);
+      continue;
+    }
+    limits.check(where + "greedy heads", means[d][kGreedyHeads], 1, kMostGreedyHeads);
+    limits.check(where + "refined heads", means[d][kRefined], 1, kMostRefinedHeads);
   }
 }
 
@@ -184,16 +187,16 @@ class Steps {
   std::vector<BlockMask> last_;
 };
 
-Json reuse_over_steps(int num_layers, int num_steps) {
+void run_reuse(const Options& options, Limits& limits) {
   const Strategy& dbsp = *find_strategy("dbsp");
   PlanReuse reuse(dbsp, setting(dbsp, kRanks, 1));
-  Steps steps(num_layers, num_steps);
-  Json plan_steps = Json::array();
+  Steps steps(options.layers, options.steps);
   double planned = 0, actual = 0, unbalanced = 0, count = 0;
-  for (int step = 0; step < num_steps; ++step) {
+  std::cout << "\nplanned anew at steps";
+  for (int step = 0; step < options.steps; ++step) {
     const std::vector<Request> requests = steps.begin(step);
     const std::span<const Decision> decisions = reuse.begin_step(requests);
-    if (reuse.decided()) plan_steps.push_back(step);
+    if (reuse.decided()) std::cout << ' ' << step;
     if (reuse.num_plans() == 0) continue;
     count += static_cast<double>(requests.size());
     for (std::size_t layer = 0; layer < requests.size(); ++layer) {
@@ -202,71 +205,9 @@ Json reuse_over_steps(int num_layers, int num_steps) {
       unbalanced += executed_imbalance(requests[layer], decide_mesh(Mesh{kRanks, 1}));
     }
   }
-  return {{"steps", num_steps},         {"replans", reuse.num_replans()}, {"plan_steps", plan_steps},
-          {"planned", planned / count}, {"actual", actual / count},       {"unbalanced", unbalanced / count}};
-}
-
-// -- output
-
-void print_number(std::ostream& out, const Json& value, int width) {
-  out << std::setw(width);
-  if (value.is_number_integer())
-    out << value.get<int>();
-  else
-    out << value.get<double>();
-}
-
-void print_imbalance(const Json& results, std::ostream& out) {
-  constexpr std::pair<const char*, const char*> kColumns[] = {{"ulysses", "U"},
-                                                              {"ring", "R"},
-                                                              {"even", "even"},
-                                                              {"snake", "snake"},
-                                                              {"heads", "greedy"},
-                                                              {"reward_0", "reward 0"},
-                                                              {"reward_0_refined", "refined"},
-                                                              {"reward_0_moved", "moved"},
-                                                              {"reward_default", "reward 2"},
-                                                              {"reward_default_moved", "moved"},
-                                                              {"cyclic", "cyclic"},
-                                                              {"density", "density"}};
-  out << std::fixed << std::setprecision(3) << "imbalance, mean of " << results["layers"].get<int>() << " layers\n"
-      << std::setw(8) << "";
-  for (const auto& [key, title] : kColumns) out << std::setw(10) << title;
-  for (const Json& row : results["imbalance"]) {
-    out << "\n" << std::left << std::setw(8) << row["pattern"].get<std::string>() << std::right;
-    for (const auto& [key, title] : kColumns) print_number(out, row[key], 10);
-  }
-  out << "\n";
-}
-
-void print_reuse(const Json& reuse, std::ostream& out) {
-  out << "\nreuse: " << reuse["replans"].get<int>() << " re-plans in " << reuse["steps"].get<int>() << " steps, at "
-      << reuse["plan_steps"].dump() << "; imbalance planned " << reuse["planned"].get<double>() << ", actual "
-      << reuse["actual"].get<double>() << ", without balancing " << reuse["unbalanced"].get<double>() << "\n";
-}
-
-void print(const Json& results, const std::vector<Check>& checks, std::ostream& out) {
-  print_imbalance(results, out);
-  print_reuse(results["reuse"], out);
-  out << "\nlimits\n";
-  for (const Check& check : checks)
-    out << std::left << std::setw(36) << check.what << std::right << std::setw(10) << check.value << "  " << check.least
-        << " to " << check.most << (check.within() ? "" : "  OUTSIDE") << "\n";
-}
-
-Json run(const Options& options) {
-  Json results = {{"layers", options.layers}, {"block", options.block}};
-  for (const Workload& workload : kWorkloads)
-    for (Json& row : imbalance_of(workload, options)) results["imbalance"].push_back(std::move(row));
-  results["reuse"] = reuse_over_steps(options.layers, options.steps);
-  return results;
-}
-
-std::vector<Check> check(const Json& results) {
-  std::vector<Check> checks;
-  check_imbalance(results["imbalance"], checks);
-  checks.push_back({"re-plans", results["reuse"]["replans"], kFewestReplans, kMostReplans});
-  return checks;
+  std::cout << "; imbalance planned " << planned / count << ", actual " << actual / count << ", without balancing "
+            << unbalanced / count << "\n";
+  limits.check("re-plans", reuse.num_replans(), kFewestReplans, kMostReplans);
 }
 
 }  // namespace
@@ -281,8 +222,9 @@ int main(int argc, char** argv) {
     std::cerr << "usage: balance_bench [--layers 1..40] [--block N] [--steps N]\n";
     return 2;
   }
-  const spscope::Json results = spscope::run(options);
-  const std::vector<spscope::Check> checks = spscope::check(results);
-  spscope::print(results, checks, std::cout);
-  return std::ranges::all_of(checks, &spscope::Check::within) ? 0 : 1;
+  spscope::Limits limits;
+  std::cout << std::fixed << std::setprecision(3);
+  for (const spscope::Workload& workload : spscope::kWorkloads) spscope::run_imbalance(workload, options, limits);
+  spscope::run_reuse(options, limits);
+  return limits.hold() ? 0 : 1;
 }

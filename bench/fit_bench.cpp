@@ -42,7 +42,6 @@ int run(const std::string& root, bool write) {
   write_ratio_errors(root + "/backend/analysis/ratio_error.def", e, summarize(e, unseen.seconds));
   write_layers(root, profiles);
   write_clusters(root + "/backend/config/clusters", e, all.values);
-  write_clusters(measured + "/clusters", e, all.values);
   return 0;
 }
 

@@ -11,12 +11,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iomanip>
 #include <iostream>
-#include <iterator>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -139,18 +136,15 @@ class BenchGemm {
   GemmWorkspace workspace_;
 };
 
-// The ratios of one round, and the figures behind them.
-struct Round {
-  double peak_gflop_per_s, dense_gflop_per_s, dense_ratio, bf16_ratio;
-  double gemm_ratio = 0, gemm_bf16_ratio = 0;
-  std::vector<double> density_ratios;
+struct Figure {
+  std::string name;
+  double value;
+  int digits = 3;
 };
 
 int row_load_of(double density, int num_blocks) {
   return std::clamp(static_cast<int>(density * num_blocks + 0.5), 1, num_blocks);
 }
-
-constexpr double kDensities[] = {0.1, 0.2, 0.41, 0.7};
 
 // Shares of the peak, which is taken before and after.
 double gemm_share(BenchGemm& gemm) {
@@ -158,25 +152,24 @@ double gemm_share(BenchGemm& gemm) {
   return rate / std::max(before, measure_fma_gflop_per_s());
 }
 
-Round run_round(const BenchShape& shape, BenchHead& fp32, BenchHead& bf16) {
-  Round round{};
+// The figures of one round.
+std::vector<Figure> run_round(const BenchShape& shape, BenchHead& fp32, BenchHead& bf16) {
   const double flops = 4.0 * shape.head_dim * shape.num_tokens * static_cast<double>(shape.num_tokens);
   const int num_blocks = fp32.num_blocks();
-  const double peak_before = measure_fma_gflop_per_s();
-  const double dense_s = fp32.seconds(num_blocks);
-  const double peak_after = measure_fma_gflop_per_s();
-  round.peak_gflop_per_s = std::max(peak_before, peak_after);
-  round.dense_gflop_per_s = flops / dense_s * 1e-9;
-  round.dense_ratio = round.dense_gflop_per_s / round.peak_gflop_per_s;
+  const double peak_before = measure_fma_gflop_per_s(), dense_s = fp32.seconds(num_blocks);
+  const double peak = std::max(peak_before, measure_fma_gflop_per_s()), dense = flops / dense_s * 1e-9;
   const double bf16_s = bf16.seconds(num_blocks);
-  round.bf16_ratio = 2 * bf16_s / (dense_s + fp32.seconds(num_blocks));
-  for (const double density : kDensities) {
-    const int row_load = row_load_of(density, num_blocks);
+  std::vector<Figure> figures = {{"fma peak, GFLOP/s", peak, 1},
+                                 {"dense fp32, GFLOP/s", dense, 1},
+                                 {"dense fp32 / peak", dense / peak},
+                                 {"time bf16 / fp32", 2 * bf16_s / (dense_s + fp32.seconds(num_blocks))}};
+  for (const std::string density : {"0.10", "0.20", "0.41", "0.70"}) {
+    const int row_load = row_load_of(std::stod(density), num_blocks);
     const double share = static_cast<double>(row_load) / num_blocks;
     const double before_s = fp32.seconds(num_blocks), sparse_s = fp32.seconds(row_load);
-    round.density_ratios.push_back(sparse_s / (share * before_s));
+    figures.push_back({"time at density " + density + " / (density x dense)", sparse_s / (share * before_s)});
   }
-  return round;
+  return figures;
 }
 
 // Measures and prints.
@@ -184,40 +177,26 @@ void run(const BenchShape& shape, std::ostream& out) {
   BenchHead fp32(shape, Dtype::kFp32), bf16(shape, Dtype::kBf16);
   fp32.seconds(fp32.num_blocks());
   bf16.seconds(bf16.num_blocks());
-  std::vector<Round> rounds;
+  std::vector<std::vector<Figure>> rounds;
   for (int i = 0; i < shape.rounds; ++i) rounds.push_back(run_round(shape, fp32, bf16));
   if (gemm_unavailable().empty()) {
     BenchGemm single(Dtype::kFp32), half(Dtype::kBf16);
     single.gflop_per_s(), half.gflop_per_s();
-    for (Round& round : rounds) {
-      round.gemm_ratio = gemm_share(single);
-      round.gemm_bf16_ratio = gemm_share(half);
+    for (std::vector<Figure>& round : rounds) {
+      round.push_back({"gemm fp32 / peak", gemm_share(single)});
+      round.push_back({"gemm bf16 / peak", gemm_share(half)});
     }
   }
-  const auto over_rounds = [&](auto member) {
-    std::vector<double> values;
-    for (const Round& round : rounds) values.push_back(std::invoke(member, round));
-    return median(values);
-  };
   out << std::left << std::fixed;
   const auto row = [&](const std::string& name) -> std::ostream& { return out << std::setw(44) << name; };
-  const auto number = [&](const std::string& name, double value, int digits) {
-    row(name) << std::setprecision(digits) << value << "\n";
-  };
   row("instruction set") << dispatched_target() << "\n";
   row("tokens, head dim, block") << shape.num_tokens << ", " << shape.head_dim << ", " << shape.block << "\n";
-  number("fma peak, GFLOP/s", over_rounds(&Round::peak_gflop_per_s), 1);
-  number("copy, GB/s", measure_copy_gbps(), 1);
-  number("dense fp32, GFLOP/s", over_rounds(&Round::dense_gflop_per_s), 1);
-  number("dense fp32 / peak", over_rounds(&Round::dense_ratio), 3);
-  number("time bf16 / fp32", over_rounds(&Round::bf16_ratio), 3);
-  number("gemm fp32 / peak (0: no oneDNN)", over_rounds(&Round::gemm_ratio), 3);
-  number("gemm bf16 / peak", over_rounds(&Round::gemm_bf16_ratio), 3);
-  for (std::size_t i = 0; i < std::size(kDensities); ++i) {
-    std::ostringstream density;
-    density << std::fixed << std::setprecision(2) << kDensities[i];
-    number("time at density " + density.str() + " / (density x dense)",
-           over_rounds([&](const Round& r) { return r.density_ratios[i]; }), 3);
+  row("copy, GB/s") << std::setprecision(1) << measure_copy_gbps() << "\n";
+  for (std::size_t i = 0; i < rounds.front().size(); ++i) {
+    std::vector<double> values;
+    for (const std::vector<Figure>& round : rounds) values.push_back(round[i].value);
+    const Figure& figure = rounds.front()[i];
+    row(figure.name) << std::setprecision(figure.digits) << median(values) << "\n";
   }
 }
 

@@ -14,11 +14,11 @@
 //   store_bench [--events 10000000] [--repeats 5] [--run FILE]
 //   store_bench --merge OUT SHARD...    merges once, and prints the largest size of the process in MB
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -224,22 +224,14 @@ struct Figure {
   bool kept() const { return (!at_least || value >= *at_least) && (!at_most || value <= *at_most); }
 };
 
-struct Merged {
-  double seconds = 0, bytes_per_event = 0;
-};
-
-Merged merge(const TemporaryFolder& folder, const std::vector<std::string>& shards, const Flags& flags) {
-  const std::string path = folder / "merged.db";
-  Merged merged;
-  merged.seconds = median_of(flags.repeats, [&] {
+double merge_s(const std::string& path, const std::vector<std::string>& shards, const Flags& flags) {
+  return median_of(flags.repeats, [&] {
     const std::int64_t begin_ns = now_ns();
     OutputFile out(path, true);
     const MergeReport report = merge_shards(out, shards, {.tool_version = "bench"});
     SPSCOPE_CHECK(report.events == flags.events && report.lost == 0);
     return seconds_since(begin_ns);
   });
-  merged.bytes_per_event = static_cast<double>(std::filesystem::file_size(path)) / static_cast<double>(flags.events);
-  return merged;
 }
 
 // The largest size of this process so far. (What getrusage says a process inherits from the one that started it.)
@@ -253,29 +245,12 @@ double peak_mb() {
 
 // What peak_mb() is at the end of a process that only merges.
 double peak_mb_of_merge(const std::string& out, const std::vector<std::string>& shards) {
-  std::vector<std::string> words = {"store_bench", "--merge", out};
-  words.insert(words.end(), shards.begin(), shards.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  int ends[2];
-  SPSCOPE_CHECK(::pipe2(ends, O_CLOEXEC) == 0);
-  const pid_t child = ::fork();
-  SPSCOPE_CHECK(child >= 0);
-  if (child == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::execv("/proc/self/exe", arguments.data());
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  std::string text;
-  char buffer[64];
-  for (ssize_t size = 0; (size = ::read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(size));
-  ::close(ends[0]);
-  int status = 0;
-  SPSCOPE_CHECK(::waitpid(child, &status, 0) == child && status == 0);
-  return std::stod(text);
+  std::string command = std::filesystem::read_symlink("/proc/self/exe").string() + " --merge " + out;
+  for (const std::string& shard : shards) command += " " + shard;
+  std::FILE* const child = ::popen(command.c_str(), "r");
+  double peak = 0;
+  SPSCOPE_CHECK(child != nullptr && std::fscanf(child, "%lf", &peak) == 1 && ::pclose(child) == 0);
+  return peak;
 }
 
 double peak_mb_of_one_rank(const TemporaryFolder& folder, const std::string& head, RunId run, std::int64_t num_events) {
@@ -333,21 +308,22 @@ std::vector<Figure> measure(const Flags& flags) {
     rates.push_back(static_cast<double>(count) * 1e-6 / write_shard(shards.back(), rank, run, count));
   }
   const double of_shards = shard_bytes(shards);
-  const Merged merged = merge(folder, shards, flags);
+  const std::string merged = folder / "merged.db";
+  const double merged_s = merge_s(merged, shards, flags);
   const double peak = peak_mb_of_merge(folder / "peak.db", shards);
   std::filesystem::remove(folder / "peak.db");
   const double quarter = peak_mb_of_one_rank(folder, shards.front(), run, flags.events / 4),
                whole = peak_mb_of_one_rank(folder, shards.front(), run, flags.events);
-  const Asked asked = ask_file(folder / "merged.db", flags);
+  const Asked asked = ask_file(merged, flags);
   std::vector<Figure> figures = {
       {"write", "M events/s", median(rates), 6, std::nullopt},
-      {"merge of 8 shards", "s", merged.seconds, {}, 1.5 * static_cast<double>(flags.events) / 10e6},
+      {"merge of 8 shards", "s", merged_s, {}, 1.5 * static_cast<double>(flags.events) / 10e6},
       {"its memory", "MB", peak, {}, 48},
       {"of one rank, a quarter", "MB", quarter, {}, 48},
       {"of one rank, all events", "MB", whole, {}, 48},
-      {"bytes an event", "", merged.bytes_per_event, {}, 12},
+      {"bytes an event", "", bytes_per_event(merged), {}, 12},
       {"bytes an event, shards", "", of_shards / static_cast<double>(flags.events)},
-      {"open", "ms", open_ms(folder / "merged.db", flags), {}, 5},
+      {"open", "ms", open_ms(merged, flags), {}, 5},
       {"event_stats of one name", "ms", asked.stats_s * 1e3, {}, 100},
       {"window of 1,000 events", "ms", asked.window_s * 1e3, {}, 10},
       {"push", "ns", median_of(flags.repeats, [] { return push_ns(false); }), {}, 100},

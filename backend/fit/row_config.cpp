@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "backend/base/letter_case.h"
 #include "backend/config/cluster.h"
@@ -45,6 +46,25 @@ std::string cluster_of(const TimingRow& row) {
   constexpr double kSlowestNvlink = 100;  // GB/s
   if (known != nullptr && (known->network.link_gbps > kSlowestNvlink) == row.nvlink()) return preset;
   return fmt::format("clusters/{}.toml", gpu.ends_with("-pcie") ? gpu : gpu + "-pcie");
+}
+
+void write_cluster_of(const TimingRow& row, const std::string& folder) {
+  const std::filesystem::path file = cluster_of(row);
+  if (file.extension() != ".toml") return;
+  ClusterPreset host = *find_cluster_preset("l40sx8");
+  host.name = file.stem().string();
+  host.gpu = gpu_of(row);
+  host.attention_kernel.clear(), host.implementation.clear();  // those of the GPU
+  if (const std::size_t board = host.gpu.find("-48g"); board != host.gpu.npos) {
+    const std::string number = "device.memory_gib";
+    host.gpu.resize(board);
+    host.device.memory_gib = 48;
+    host.own_device.insert(number);
+    host.sources[number] = "the board of the published runs has twice the memory";
+    host.origins[number] = NumberOrigin::kAssumed;
+  }
+  std::filesystem::create_directories(folder / file.parent_path());
+  write_profile((folder / file).string(), host);
 }
 
 bool is_video(const TimingRow& row) { return latent_frames(row, find_model_preset(lower_case(row.model))) > 1; }

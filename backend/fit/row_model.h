@@ -16,7 +16,7 @@ namespace spscope {
 class RowModel {
  public:
   // Throws Error when the row has no run: a model that is not known, a strategy that it cannot have, or memory that its
-  // GPUs have not. `folder`: where cluster files beside the table are; see row_config() for `cluster`.
+  // GPUs have not. `folder`: of the files of write_cluster_of(); see row_config() for `cluster`.
   explicit RowModel(const TimingRow& row, const std::string& folder, const std::string& cluster = "");
 
   const TimingRow& row() const { return row_; }

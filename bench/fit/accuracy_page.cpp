@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <utility>
 
 #include "backend/base/whole_file.h"
 #include "backend/config/text_file.h"
@@ -19,10 +20,10 @@ std::string citation(std::string source) {
   return source;
 }
 
-// What is written by hand or by other programs stays, from this heading on.
-std::string kept_sections(const std::string& path, std::string_view heading) {
+// What is written by hand or by other programs stays, from there on.
+std::string kept_sections(const std::string& path) {
   const Result<std::string> old = read_text_file(path, 1 << 20);
-  const std::size_t begin = old ? old->find(fmt::format("\n## {}\n", heading)) : std::string::npos;
+  const std::size_t begin = old ? old->find("\n## Attention kernels and collectives\n") : std::string::npos;
   return begin == std::string::npos ? "" : old->substr(begin);
 }
 
@@ -83,10 +84,13 @@ std::string rows_section(const Evaluation& e, const std::vector<double>& fitted,
 }
 
 std::string left_out_section(const Evaluation& e) {
-  std::string text = "## Rows left out\n\n| id | source | model | reason |\n| --- | --- | --- | --- |\n";
-  for (const LeftOut& out : e.left_out)
-    text += fmt::format("| {} | {} | {} | {} |\n", out.row.id, citation(out.row.source), out.row.model, out.reason);
-  return text;
+  std::string text = "## Rows left out\n\n| ids | source | model | reason |\n| --- | --- | --- | --- |\n", ids, same;
+  for (const LeftOut& out : e.left_out) {
+    const std::string rest = fmt::format("| {} | {} | {} |\n", citation(out.row.source), out.row.model, out.reason);
+    if (rest != same && !ids.empty()) text += "| " + std::exchange(ids, "") + " " + same;
+    ids += (ids.empty() ? "" : ", ") + out.row.id, same = rest;
+  }
+  return text + "| " + ids + " " + same;
 }
 
 }  // namespace
@@ -108,7 +112,7 @@ void write_accuracy(const std::string& root, const Evaluation& e, const std::vec
       "on several\nnodes, and none has sparse attention on several GPUs.\n\n## All runs\n\n" +
       summary_section(summarize(e, fitted), summarize(e, unseen)) + "\n## Where the order is wrong\n\n" +
       contradictions_text(e, unseen, values);
-  write_whole_file(page, summary + kept_sections(page, "Attention kernels and collectives"));
+  write_whole_file(page, summary + kept_sections(page));
   const std::string list =
       "# Predictions of published runs\n\n"
       "The rows behind [docs/accuracy.md](../../docs/accuracy.md), written by `fit_bench . --write`. *Unseen* is "
@@ -117,7 +121,7 @@ void write_accuracy(const std::string& root, const Evaluation& e, const std::vec
       "\n## Pairs in the wrong order\n\nPredicted with the source unseen.\n\n"
       "| GPUs | one | other | measured, one over other | predicted |\n| --- | --- | --- | --- | --- |\n" +
       misordered_text(e, unseen) + "\n" + left_out_section(e);
-  write_whole_file(rows, list + kept_sections(rows, "Attention kernels"));
+  write_whole_file(rows, list);
 }
 
 void write_memory_section(const std::string& path, const std::string& section) {

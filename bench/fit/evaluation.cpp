@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "tests/support/temporary_folder.h"
+
 namespace spscope {
 namespace {
 
@@ -19,12 +21,16 @@ std::string group_of(const RowModel& row) {
 void load(Evaluation& e, const std::string& folder) {
   const Result<std::vector<TimingRow>> rows = read_timing_rows(folder + "/end_to_end.csv");
   if (!rows) throw rows.error();
+  const TemporaryFolder clusters;
   for (const TimingRow& row : *rows) {
     if (!row.left_out.empty()) {
       e.left_out.push_back({row, row.left_out});
       continue;
     }
-    Result<RowModel> model = capture([&] { return RowModel(row, folder); });
+    Result<RowModel> model = capture([&] {
+      write_cluster_of(row, clusters.path());
+      return RowModel(row, clusters.path());
+    });
     if (model)
       e.rows.push_back(std::move(*model));
     else

@@ -1,6 +1,7 @@
 // Writes the config of each time of a table such as end_to_end.csv: `spscope run CONFIG` then predicts that time.
 //
-//   measured_configs TABLE.csv FOLDER    FOLDER/ID.toml for each row that is not left out; FOLDER is made
+//   measured_configs TABLE.csv FOLDER    FOLDER/ID.toml for each row that is not left out; FOLDER is made, with
+//                                        clusters/NAME.toml for each machine without a preset
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -35,12 +36,9 @@ int write_configs(const std::filesystem::path& table, const std::filesystem::pat
   int written = 0;
   for (const TimingRow& row : *rows) {
     if (!row.left_out.empty()) continue;
-    ConfigKeys keys = row_config(row);
-    // A cluster's file is beside the table, and a config names it from its own folder.
-    for (auto& [key, value] : keys)
-      if (key == "cluster.profile") value = std::filesystem::proximate(table.parent_path() / value, folder).string();
+    write_cluster_of(row, folder.string());
     const std::filesystem::path file = folder / (row.id + ".toml");
-    if (!(std::ofstream(file) << config_text(keys, row) << std::flush))
+    if (!(std::ofstream(file) << config_text(row_config(row), row) << std::flush))
       throw Error(ErrorCode::kOutputPlace, fmt::format("cannot write the file: {}", file.string()));
     ++written;
   }
