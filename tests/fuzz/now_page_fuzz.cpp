@@ -18,8 +18,11 @@ void read(std::string_view input) {
   const NowPage page = read_now_page(as_file(input, "page"));
   SPSCOPE_CHECK(page.lines.size() ==
                 static_cast<std::size_t>(page.owner.ranks) * static_cast<std::size_t>(page.owner.lanes));
-  for (const NowPage::Line& line : page.lines)
+  for (const NowPage::Line& line : page.lines) {
+    SPSCOPE_CHECK(static_cast<int>(line.now.state) < kNumLaneStates && line.now.op >= kNone &&
+                  line.now.peer >= kNoPeer);
     SPSCOPE_CHECK(0 <= line.now.dropped && line.now.dropped <= line.now.sent && line.rank >= page.owner.first_rank);
+  }
 }
 
 }  // namespace spscope::fuzz

@@ -8,7 +8,6 @@
 #include <map>
 #include <tuple>
 
-#include "backend/base/bytes.h"
 #include "backend/base/rng.h"
 #include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/embedded_schema.h"
@@ -314,40 +313,6 @@ TEST_F(EventTable, DamagedChunksGiveAnErrorText) {
     db_.execute("ROLLBACK");
   }
   EXPECT_EQ(ask("SELECT count(*) FROM event").rows[0][0], "1");
-}
-
-// With a checksum that fits, so that what is behind it is reached.
-TEST_F(EventTable, RandomDamageGivesRowsOrAnErrorText) {
-  Rng rng(15);
-  fill(rng);
-  const std::int64_t all = std::stoll(*ask("SELECT count(*) FROM event").rows[0][0]);
-  Statement read(db_, "SELECT data, count FROM chunk WHERE chunk_id = ?");
-  Statement write(db_, "UPDATE chunk SET data = ?, crc32c = ?, chunk_id = ?, count = ? WHERE chunk_id = ?");
-  int refused = 0;
-  for (int trial = 0; trial < 120; ++trial) {
-    const std::int64_t id = 1 + rng.below(54);
-    ASSERT_TRUE(read.bind_all(id).step());
-    std::vector<std::uint8_t> data(read.blob(0).begin(), read.blob(0).end());
-    const std::int64_t events = read.integer(1) + (rng.below(4) == 0 ? rng.below(3) - 1 : 0);
-    read.reset();
-    for (std::int64_t change = rng.below(4); change >= 0; --change)
-      data[static_cast<std::size_t>(rng.below(std::min<std::int64_t>(std::ssize(data), 60)))] =
-          static_cast<std::uint8_t>(rng.bits());
-    const std::int64_t moved = rng.below(20) == 0 ? kNeverEnded - trial : id;
-    db_.execute("BEGIN");
-    write.run(std::span<const std::uint8_t>(data), crc32c(data), moved, events, id);
-    for (const char* sql : {"SELECT * FROM event", "SELECT * FROM event_stats(0, 100)", "SELECT * FROM rank_load",
-                            "SELECT count(*) FROM event WHERE event_id > 100 AND end_ns < 50"}) {
-      try {
-        EXPECT_LE(std::ssize(ask(sql).rows), all + 2);
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::kStoreWrite) << error.what();  // of a database in memory, which is ours
-        ++refused;
-      }
-    }
-    db_.execute("ROLLBACK");
-  }
-  EXPECT_GT(refused, 20);
 }
 
 TEST_F(EventTable, AnAnswerIsOfTheFileAsItIsNow) {

@@ -261,51 +261,6 @@ TEST(HostileChunk, EveryTruncationIsAnError) {
     }
 }
 
-TEST(HostileChunk, EveryOtherByteIsSeenByTheChecksum) {
-  for (const EncodedChunk& chunk : one_of_each(6))
-    for (std::size_t at = 0; at < chunk.data.size(); ++at) {
-      EncodedChunk changed = chunk;
-      changed.data[at] ^= static_cast<std::uint8_t>(1 + at % 255);
-      EXPECT_EQ(testing::error_of([&] { decoded<SpanEvent>(changed); }).code(), ErrorCode::kStoreCorrupt);
-    }
-}
-
-// Damage under a checksum that fits: an error, or records within the bounds of the header. Never anything else.
-TEST(HostileChunk, RandomDamageIsAnErrorOrRecords) {
-  Rng rng(7);
-  int refused = 0, read = 0;
-  for (int round = 0; round < 4000; ++round) {
-    const std::vector<EncodedChunk> chunks = one_of_each(static_cast<std::uint64_t>(round % 16));
-    EncodedChunk chunk = chunks[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(chunks.size())))];
-    for (std::int64_t i = 0; i <= rng.below(4); ++i) {
-      const std::size_t head = std::min<std::size_t>(chunk.data.size(), 80);
-      const auto near = static_cast<std::int64_t>(rng.below(2) == 0 ? head : chunk.data.size());
-      chunk.data[static_cast<std::size_t>(rng.below(near))] = static_cast<std::uint8_t>(rng.bits());
-    }
-    chunk.header.crc32c = crc32c(chunk.data);
-    std::vector<SpanEvent> spans;
-    std::vector<CounterSample> samples;
-    try {  // either outcome is right
-      if (chunk.header.kind == RecordKind::kCounter)
-        decode_counters(chunk.header, chunk.data, samples);
-      else
-        decode_spans(chunk.header, chunk.data, spans);
-      ++read;
-      EXPECT_EQ(spans.size() + samples.size(), static_cast<std::size_t>(chunk.header.count));
-      for (const SpanEvent& e : spans) {
-        EXPECT_LE(e.begin_ns, e.end_ns);
-        EXPECT_GE(e.begin_ns, chunk.header.begin_min_ns);
-        EXPECT_LE(e.end_ns, chunk.header.end_max_ns);
-      }
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
-      ++refused;
-    }
-  }
-  EXPECT_GT(refused, 1000);
-  EXPECT_GT(read, 50);
-}
-
 TEST(HostileChunk, HeadersThatLieAreRefused) {
   const std::vector<SpanEvent> events = lane(40, 8);
   void (*const lies[])(ChunkHeader&) = {[](ChunkHeader& h) { h.count = 0; },

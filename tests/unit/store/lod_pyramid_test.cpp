@@ -60,36 +60,6 @@ TEST(LodPyramid, TheLeadingCategoryComesFromSumsNotFromWinnersOfHalves) {
   EXPECT_EQ(coarse[0] >> 4, static_cast<int>(EventCategory::kLocal));
 }
 
-// 1,000 runs: spans and transfers of a rank together, buckets and strips at every third shift up to one bucket.
-TEST(LodPyramid, BucketsAndStripsOfRandomRunsEqualBruteForce) {
-  for (std::uint64_t seed = 0; seed < 1'000; ++seed) {
-    Rng rng(seed);
-    const testing::RandomEvents kind{.count = static_cast<int>(1 + rng.below(30)),
-                                     .largest_bits = static_cast<int>(3 + rng.below(12)),
-                                     .overlapping = rng.below(3) == 0};
-    std::vector<SpanEvent> spans = testing::random_events(rng, kind);
-    const std::vector<CollectiveEvent> transfers = testing::random_transfers(rng, kind);
-    std::vector<LodEvent> events;
-    for (const SpanEvent& span : spans) events.push_back({.span = span});
-    for (const CollectiveEvent& transfer : transfers) {
-      events.push_back(lod_event(transfer));
-      spans.push_back(transfer.span);
-    }
-    const std::int64_t until_ns = testing::last_moment(spans);
-    const LodPyramid pyramid(events, until_ns);
-    for (int shift = pyramid.base_shift(); shift <= 22; shift += 3) {
-      const std::int64_t first = lod_bucket(spans.front().begin_ns, shift) - 1, end = first + 9;
-      std::vector<LodBucket> wanted = testing::brute_force(spans, shift, first, end, until_ns);
-      testing::count_waits(wanted, transfers, shift, first, until_ns);
-      const std::vector<LodBucket> found = pyramid.buckets(shift, first, end);
-      ASSERT_EQ(found, wanted) << "seed " << seed << " shift " << shift;
-      ASSERT_EQ(lod_strip({.shift = shift, .first_bucket = first, .buckets = found}),
-                testing::brute_force_strip(wanted, shift))
-          << "seed " << seed << " shift " << shift;
-    }
-  }
-}
-
 TEST(LodPyramid, ABaseBucketHasAboutEightEvents) {
   for (const std::int64_t num_events : {100, 4096, 1'000'000}) {
     const int shift = lod_base_shift(num_events, 0, num_events * 1000 - 1);

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "backend/base/clock.h"
-#include "backend/base/rng.h"
 #include "backend/record/now_page.h"
 #include "tests/unit/store/sample_store.h"
 
@@ -112,26 +111,6 @@ TEST_F(Page, RefusesWhatIsNoPage) {
   for (const auto& [bytes, code] : pages) {
     write_file(path_, bytes);
     EXPECT_EQ(refusal(path_), code) << bytes.size() << " bytes";
-  }
-}
-
-TEST_F(Page, ArbitraryBytesGiveOnlyValidLines) {
-  make();
-  const std::string good = read_file(path_);
-  Rng rng(11);
-  for (int i = 0; i < 300; ++i) {
-    std::string bytes = good;
-    for (int k = 0; k < 8; ++k)
-      bytes[64 + static_cast<std::size_t>(rng.uniform() * static_cast<double>(bytes.size() - 64))] =
-          static_cast<char>(rng.below(256));
-    write_file(path_, bytes);
-    for (const NowPage::Line& line : read_now_page(path_).lines) {
-      EXPECT_LT(static_cast<int>(line.now.state), kNumLaneStates);
-      EXPECT_GE(line.now.op, kNone);
-      EXPECT_GE(line.now.peer, kNoPeer);
-      EXPECT_LE(0, line.now.dropped);
-      EXPECT_LE(line.now.dropped, line.now.sent);
-    }
   }
 }
 

@@ -50,25 +50,6 @@ class Schema : public ::testing::Test {
   Database db_ = Database::in_memory();
 };
 
-TEST_F(Schema, EveryColumnOfEveryTableHasAComment) {
-  Statement tables(db_, "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-  int num_tables = 0;
-  for (; tables.step(); ++num_tables)
-    for (const std::string& column : columns(tables.text(0)))
-      EXPECT_TRUE(has_comment(tables.text(1), column)) << tables.text(0) << "." << column;
-  EXPECT_GT(num_tables, 20);
-}
-
-TEST_F(Schema, EveryTableHasACommentInItsFile) {
-  Statement tables(db_, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
-  const std::vector<std::string> lines = lines_of(embedded_schema());
-  while (tables.step()) {
-    const auto found = std::find(lines.begin(), lines.end(), "CREATE TABLE " + tables.text(0) + " (");
-    ASSERT_TRUE(found != lines.end() && found != lines.begin()) << tables.text(0);
-    EXPECT_TRUE(is_comment(found[-1])) << tables.text(0);
-  }
-}
-
 TEST_F(Schema, EveryViewIsAQuestionWithCommentedColumns) {
   for (const SqlText& view : embedded_views()) {
     const std::string text(view.text);
