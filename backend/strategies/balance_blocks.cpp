@@ -61,17 +61,4 @@ double moved_fraction(const TransferMatrix& transfers) {
   return all == 0 ? 0 : 1 - static_cast<double>(stay) / static_cast<double>(all);
 }
 
-std::vector<std::vector<std::int32_t>> send_orders(const IndexGroups& home, const IndexGroups& groups) {
-  const std::vector<std::int32_t> owner = owners(groups);
-  std::vector<std::vector<std::int32_t>> orders;
-  for (const auto& mine : home) {
-    std::vector<std::int32_t> order(mine.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(
-        order, [&](std::int32_t a, std::int32_t b) { return owner[at(mine[at(a)])] < owner[at(mine[at(b)])]; });
-    orders.push_back(std::move(order));
-  }
-  return orders;
-}
-
 }  // namespace spscope

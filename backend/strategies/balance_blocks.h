@@ -21,7 +21,5 @@ using TransferMatrix = std::vector<std::vector<std::int32_t>>;
 TransferMatrix transfer_matrix(const IndexGroups& home, const IndexGroups& groups);
 // Share of blocks that change rank, 0 to 1.
 double moved_fraction(const TransferMatrix& transfers);
-// By home rank: positions of its blocks in the order of destination ranks, ascending inside one destination.
-std::vector<std::vector<std::int32_t>> send_orders(const IndexGroups& home, const IndexGroups& groups);
 
 }  // namespace spscope

@@ -1,4 +1,4 @@
-// Reading and writing of array files: good ones, every way in which one can be bad, and a fuzz over both.
+// Reading and writing of array files: good ones, and every way in which one can be bad.
 #include "backend/mask/array_file.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,6 @@
 
 #include "backend/base/error.h"
 #include "backend/base/result.h"
-#include "backend/base/rng.h"
 #include "backend/mask/mask_import.h"
 #include "tests/unit/mask/array_files.h"
 
@@ -241,57 +240,6 @@ TEST(WriteNpy, FailureLeavesTheOldFileAndNoTemporary) {
   EXPECT_EQ(result.error().code(), ErrorCode::kOutputPlace);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   EXPECT_THROW(write_npy(folder.file("no/such/folder.npy"), ElementType::kU8, shape, one), Error);
-}
-
-// A file that is damaged in one place is read or refused with a reason; a shortened one is refused.
-void fuzz(const std::string& name, const std::string& good) {
-  const TemporaryFolder folder;
-  auto read = [&](const std::string& content) {
-    const std::string path = folder.write(name, content);
-    return capture([&] {
-      const std::vector<Array> arrays = read_arrays(path, {.max_bytes = 1 << 20, .only = {}});
-      return MaskFile(path).mask(0, 0, {0, 4, 8}).density() + static_cast<double>(arrays.size());
-    });
-  };
-  ASSERT_TRUE(read(good));
-  for (std::size_t size = 0; size < good.size(); ++size) {
-    auto result = read(good.substr(0, size));
-    ASSERT_FALSE(result) << name << " cut to " << size;
-    ASSERT_NE(result.error().code(), ErrorCode::kInternal) << result.error().what();
-  }
-  Rng rng(5);
-  for (std::size_t at = 0; at < good.size(); ++at) {
-    for (int kind = 0; kind < 6; ++kind) {
-      std::string bad = good;
-      const char bytes[] = {'\0',
-                            '\xff',
-                            static_cast<char>(bad[at] ^ 1),
-                            static_cast<char>(bad[at] ^ 0x80),
-                            '9',
-                            static_cast<char>(rng.below(256))};
-      bad[at] = bytes[kind];
-      auto result = read(bad);
-      if (!result) {
-        ASSERT_NE(result.error().code(), ErrorCode::kInternal) << at << ' ' << result.error().what();
-      }
-    }
-  }
-}
-
-const std::string kMaskBits = std::string("\x01\x00\x01\x01\x00\x01\x01\x00", 8);
-
-TEST(Fuzz, NpyIsReadOrRefused) { fuzz("m.npy", npy_of("|u1", "(2, 2, 2)", kMaskBits)); }
-
-TEST(Fuzz, SafetensorsIsReadOrRefused) {
-  const std::string json = R"({"mask": {"dtype": "BOOL", "shape": [2, 2, 2], "data_offsets": [0, 8]},)"
-                           R"( "block_starts": {"dtype": "I32", "shape": [3], "data_offsets": [8, 20]}})";
-  fuzz("m.safetensors", safetensors(json, kMaskBits + std::string("\0\0\0\0\x04\0\0\0\x08\0\0\0", 12)));
-}
-
-TEST(Fuzz, NpzIsReadOrRefused) {
-  if (!reads_npz()) GTEST_SKIP() << "built without libzip";
-  fuzz("m.npz", zip({{"mask.npy", npy_of("|b1", "(2, 2, 2)", kMaskBits)},
-                     {"block_starts.npy", npy_of("<i2", "(3,)", std::string("\0\0\x04\0\x08\0", 6)), true}}));
 }
 
 }  // namespace

@@ -48,18 +48,6 @@ TEST(TransferMatrix, GoldenVectors) {
   EXPECT_EQ(transfer_matrix(home, balance_blocks(kTwelve, 3, 2)), (TransferMatrix{{2, 0, 2}, {0, 4, 0}, {2, 0, 2}}));
 }
 
-TEST(SendOrders, GoldenVectors) {
-  const IndexGroups home = even_groups(8, 2), groups = balance_blocks(kEight, 2, 0);
-  EXPECT_EQ(transfer_matrix(home, groups), (TransferMatrix{{2, 2}, {2, 2}}));
-  const auto orders = send_orders(home, groups);
-  EXPECT_EQ(orders, (std::vector<std::vector<std::int32_t>>{{0, 3, 1, 2}, {1, 2, 0, 3}}));
-  std::vector<std::vector<std::int32_t>> inverse(2, std::vector<std::int32_t>(4));
-  for (std::size_t g = 0; g < orders.size(); ++g)
-    for (std::size_t i = 0; i < orders[g].size(); ++i)
-      inverse[g][static_cast<std::size_t>(orders[g][i])] = static_cast<std::int32_t>(i);
-  EXPECT_EQ(inverse, (std::vector<std::vector<std::int32_t>>{{0, 2, 3, 1}, {2, 0, 1, 3}}));
-}
-
 TEST(BalanceBlocks, KeepsEveryBlockOnceAndEveryRankAtItsHomeCount) {
   Rng rng(11);
   for (const auto& [blocks, groups] : {std::pair{1182, 8}, {1182, 5}, {17, 3}, {4, 4}, {9, 1}})
