@@ -13,10 +13,10 @@
 namespace spscope {
 
 struct TestedWorkload {
-  std::string_view name;  // for test names: letters, digits, underscores
-  int heads, head_dim;
-  std::array<int, 3> grid;
-  int block;
+  std::string_view name = {};  // for test names: letters, digits, underscores
+  int heads = 0, head_dim = 0;
+  std::array<int, 3> grid = {};
+  int block = 0;
   int text_tokens = 0;
   TextLayout text = TextLayout::kShard;
   int batch = 1;

@@ -1,5 +1,5 @@
 // Calibration of a fake GPU: with planted times each number of the profile is the planted one, and attention ran beside
-// the SMs that were held; with emulated kernels every number is there; and what fails leaves no profile.
+// the SMs that were held; what fails leaves no profile.
 #include "backend/execute/calibrate/calibrate.h"
 
 #include <gmock/gmock.h>
@@ -105,35 +105,6 @@ TEST(GpuCalibrate, PlantedTimesAreFoundAgain) {
   }
 }
 
-// Times of emulated kernels, that a busy machine disturbs: every number is there and is no absurdity.
-TEST(GpuCalibrate, EmulatedKernelsGiveAProfileThatReadsBackEqual) {
-  const FakeCuda fake;
-  const Calibration found = calibrate(short_calibration());
-  const ClusterPreset& preset = found.preset;
-  ClusterPreset numbers = preset, unset;
-  for (const ClusterFieldRow& field : cluster_fields()) {
-    const bool given = preset.sources.contains(std::string(field.name));
-    EXPECT_TRUE(given || (!field.required && field.ref(numbers) == field.ref(unset))) << field.name;
-    if (!given) continue;
-    EXPECT_GE(field.ref(numbers), field.min) << field.name;
-    EXPECT_LE(field.ref(numbers), field.max) << field.name;
-  }
-  EXPECT_GT(preset.cost.attend_ns(2048, 2048.0 * 128, 64), 1e5);
-  EXPECT_GT(preset.cost.move_ns_per_byte, 0);
-  EXPECT_GT(preset.cost.pack_ns_per_byte, 0);
-  EXPECT_GT(preset.cost.host_ns_per_launch, 0);
-  EXPECT_GT(preset.cost.host_ns_per_hop, 0);
-  EXPECT_GE(preset.network.compute_slowdown, 1);
-  EXPECT_EQ(preset.name, "spscope fake device");
-  EXPECT_EQ(preset.gpu, "spscope fake device");
-  EXPECT_EQ(preset.device.memory_gib, 16);
-  EXPECT_EQ(fake.launches_of("spscope_hold", 1), 3);  // an eighth of 4 SMs is none; one at least
-  const Result<ClusterPreset> read = parse_cluster(cluster_toml(preset), "calibrated.toml");
-  ASSERT_TRUE(read.has_value()) << render(read.error());
-  EXPECT_EQ(*read, preset);
-  EXPECT_EQ(fake.fault(), "");
-}
-
 TEST(GpuCalibrate, WhatFailsIsNamedWithItsPart) {
   const struct {
     const char* settings;
@@ -158,14 +129,6 @@ TEST(GpuCalibrate, LaunchesThatWaitAreRefused) {
   unsetenv("CUDA_LAUNCH_BLOCKING");
   EXPECT_EQ(error.code(), ErrorCode::kUsage);
   EXPECT_EQ(error.hint(), "unset CUDA_LAUNCH_BLOCKING");
-}
-
-TEST(GpuCalibrate, AnInterruptStopsIt) {
-  const FakeCuda fake("times=planted");
-  const std::atomic<bool> interrupt{true};
-  CalibrateOptions options = short_calibration();
-  options.interrupt = &interrupt;
-  EXPECT_EQ(failure_with(options).code(), ErrorCode::kInterrupted);
 }
 
 }  // namespace
