@@ -3,6 +3,7 @@
 
 #include "backend/base/rng.h"
 #include "gui/views/heads/heads_data.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope::gui {
 namespace {
@@ -12,13 +13,8 @@ BlockMask random_mask(int heads, int blocks, double density, std::uint64_t seed)
   std::vector<std::int32_t> starts;
   for (int b = 0; b < blocks; ++b) starts.push_back(4 * b);
   starts.push_back(4 * blocks - 1);
-  BlockMask mask(heads, std::move(starts));
   Rng rng(seed);
-  for (int h = 0; h < heads; ++h)
-    for (int q = 0; q < blocks; ++q)
-      for (int k = 0; k < blocks; ++k)
-        if (rng.below(1000) < density * 1000) mask.set(h, q, k);
-  return mask;
+  return testing::mask_where(heads, std::move(starts), [&](int, int, int) { return rng.below(1000) < density * 1000; });
 }
 
 TEST(StepMask, DensitiesAndTilesAreThoseOfTheBits) {

@@ -3,18 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "backend/base/rng.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope {
 namespace {
 
 BlockMask random_mask(int heads, std::vector<std::int32_t> starts, double density, std::uint64_t seed) {
-  BlockMask mask(heads, std::move(starts));
   Rng rng(seed);
-  for (int head = 0; head < heads; ++head)
-    for (std::int32_t q = 0; q < mask.coarse_blocks(); ++q)
-      for (std::int32_t k = 0; k < mask.coarse_blocks(); ++k)
-        if (rng.uniform() < density) mask.set(head, q, k);
-  return mask;
+  return testing::mask_where(heads, std::move(starts), [&](int, int, int) { return rng.uniform() < density; });
 }
 
 void expect_sums_of_single_bits(const BlockMask& mask) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/base/rng.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope {
 namespace {
@@ -19,12 +20,7 @@ std::vector<std::int32_t> random_starts(Rng& rng, int num_blocks, int max_block)
 }
 
 BlockMask random_mask(Rng& rng, int heads, std::vector<std::int32_t> starts, double density) {
-  BlockMask mask(heads, std::move(starts));
-  for (int h = 0; h < heads; ++h) {
-    for (int i = 0; i < mask.blocks(); ++i)
-      for (int j = 0; j < mask.blocks(); ++j) mask.set(h, i, j, rng.uniform() < density);
-  }
-  return mask;
+  return testing::mask_where(heads, std::move(starts), [&](int, int, int) { return rng.uniform() < density; });
 }
 
 // Sorted, disjoint, non-adjacent spans of [0, n).

@@ -1,5 +1,6 @@
 // Statistics of masks with known answers.
 #include "backend/mask/statistics.h"
+#include "tests/support/random_mask.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +11,7 @@ namespace spscope {
 namespace {
 
 BlockMask make(int heads, int blocks, const std::function<bool(int, int, int)>& active) {
-  BlockMask mask(heads, BlockMask::uniform_starts(blocks * 4, 4));
-  for (int h = 0; h < heads; ++h) {
-    for (int i = 0; i < blocks; ++i) {
-      for (int j = 0; j < blocks; ++j) mask.set(h, i, j, active(h, i, j));
-    }
-  }
-  return mask;
+  return testing::mask_where(heads, BlockMask::uniform_starts(blocks * 4, 4), active);
 }
 
 // Head 0: the band |i - j| <= 1, 10 tiles. Head 1: the same and column 0, 12 tiles. Mean of two ranks 11, of four 5.5.

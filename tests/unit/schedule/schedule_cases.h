@@ -13,23 +13,14 @@
 
 namespace spscope::testing {
 
-inline BlockMask dense_mask(int heads, int blocks, int block_tokens) {
-  BlockMask mask(heads, BlockMask::uniform_starts(blocks * block_tokens, block_tokens));
-  for (int h = 0; h < heads; ++h)
-    for (int q = 0; q < blocks; ++q)
-      for (int k = 0; k < blocks; ++k) mask.set(h, q, k);
-  return mask;
-}
-
 // Bits from active(head, q block, k block).
 template <typename Active>
 BlockMask mask_of(int heads, int blocks, int block_tokens, Active&& active) {
-  BlockMask mask(heads, BlockMask::uniform_starts(blocks * block_tokens, block_tokens));
-  for (int h = 0; h < heads; ++h)
-    for (int q = 0; q < blocks; ++q)
-      for (int k = 0; k < blocks; ++k)
-        if (active(h, q, k)) mask.set(h, q, k);
-  return mask;
+  return mask_where(heads, BlockMask::uniform_starts(blocks * block_tokens, block_tokens), active);
+}
+
+inline BlockMask dense_mask(int heads, int blocks, int block_tokens) {
+  return mask_of(heads, blocks, block_tokens, [](int, int, int) { return true; });
 }
 
 inline Plan plan_of(const Request& request, std::string_view strategy,

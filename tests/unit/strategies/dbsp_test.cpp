@@ -7,6 +7,7 @@
 #include "backend/base/rng.h"
 #include "backend/strategies/balance_blocks.h"
 #include "backend/strategies/index_groups.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope {
 namespace {
@@ -19,13 +20,9 @@ const Strategy& dbsp() { return *find_strategy("dbsp"); }
 // Rows of block q are active with probability density(head, q).
 template <typename Density>
 BlockMask mask_of(Density&& density, std::uint64_t seed = 1) {
-  BlockMask mask(kHeads, BlockMask::uniform_starts(kTokens, kBlock));
   Rng rng(seed);
-  for (int head = 0; head < kHeads; ++head)
-    for (std::int32_t q = 0; q < kBlocks; ++q)
-      for (std::int32_t k = 0; k < kBlocks; ++k)
-        if (k == q || rng.uniform() < density(head, q)) mask.set(head, q, k);
-  return mask;
+  return testing::mask_where(kHeads, BlockMask::uniform_starts(kTokens, kBlock),
+                             [&](int head, int q, int k) { return k == q || rng.uniform() < density(head, q); });
 }
 
 // Late rows are denser than early ones; heads alike.
@@ -141,11 +138,8 @@ TEST(Dbsp, ChoosesUlyssesWhereAllIsEven) {
 // Four heads with 30 keys a row and four with 2, in bands that wrap round: one head a rank is 30/16 off, pairs of heads
 // are even, and so is every tile of a ring, in order as well as dealt out.
 BlockMask paired_heads() {
-  BlockMask mask(kHeads, BlockMask::uniform_starts(kTokens, kBlock));
-  for (int head = 0; head < kHeads; ++head)
-    for (std::int32_t q = 0; q < kBlocks; ++q)
-      for (std::int32_t k = 0; k < (head < 4 ? 30 : 2); ++k) mask.set(head, q, (q + k) % kBlocks);
-  return mask;
+  return testing::mask_where(kHeads, BlockMask::uniform_starts(kTokens, kBlock),
+                             [](int head, int q, int k) { return (k - q + kBlocks) % kBlocks < (head < 4 ? 30 : 2); });
 }
 
 TEST(Dbsp, ChoosesAHybridWherePairsOfHeadsAreEven) {

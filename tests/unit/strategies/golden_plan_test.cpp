@@ -10,6 +10,7 @@
 #include "backend/plan/verify.h"
 #include "backend/strategies/strategy.h"
 #include "tests/support/golden_file.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope {
 namespace {
@@ -19,14 +20,12 @@ constexpr int kRanks = 4, kGoldenHeads = 8, kGoldenHeadDim = 16;
 // Densities of heads, rows and columns differ, so that strategies which balance have something to move. By integers
 // alone, so that the mask does not depend on the machine either.
 BlockMask uneven_mask(std::int32_t tokens, std::int32_t block) {
-  BlockMask mask(kGoldenHeads, BlockMask::uniform_starts(tokens, block));
-  const std::int64_t blocks = mask.blocks();
+  const std::vector<std::int32_t> starts = BlockMask::uniform_starts(tokens, block);
+  const std::int64_t blocks = std::ssize(starts) - 1;
   Rng rng(11);
-  for (int h = 0; h < kGoldenHeads; ++h)
-    for (int q = 0; q < blocks; ++q)
-      for (int k = 0; k < blocks; ++k)
-        if (q == k || rng.below(kGoldenHeads * blocks * blocks) < (h + 1) * (q + 1) * (blocks - k)) mask.set(h, q, k);
-  return mask;
+  return testing::mask_where(kGoldenHeads, starts, [&](int h, int q, int k) {
+    return q == k || rng.below(kGoldenHeads * blocks * blocks) < (h + 1) * (q + 1) * (blocks - k);
+  });
 }
 
 // 18 blocks, the last of 3 tokens.

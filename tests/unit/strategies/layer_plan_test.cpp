@@ -5,6 +5,7 @@
 #include "backend/plan/layer_kernels.h"
 #include "backend/schedule/imbalance.h"
 #include "backend/strategies/strategy.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope {
 namespace {
@@ -12,13 +13,9 @@ namespace {
 constexpr int kLayerHeads = 5;
 
 BlockMask random_mask(std::int32_t tokens, std::int32_t block, std::uint64_t seed) {
-  BlockMask mask(kLayerHeads, BlockMask::uniform_starts(tokens, block));
   Rng rng(seed);
-  for (int head = 0; head < kLayerHeads; ++head)
-    for (std::int32_t q = 0; q < mask.blocks(); ++q)
-      for (std::int32_t k = 0; k < mask.blocks(); ++k)
-        if (q == k || rng.uniform() < 0.4) mask.set(head, q, k);
-  return mask;
+  return testing::mask_where(kLayerHeads, BlockMask::uniform_starts(tokens, block),
+                             [&](int, int q, int k) { return q == k || rng.uniform() < 0.4; });
 }
 
 // Around an attention there is only work that is the same for every token.

@@ -9,6 +9,7 @@
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/verify.h"
 #include "backend/strategies/strategy.h"
+#include "tests/support/random_mask.h"
 
 namespace spscope {
 namespace {
@@ -16,11 +17,9 @@ namespace {
 constexpr std::int64_t kBf16Bytes = 2, kNormBytes = 4;
 
 std::shared_ptr<MaskCounter> dense(const Request& request, std::int32_t tokens, std::int32_t block) {
-  BlockMask mask(request.heads, BlockMask::uniform_starts(tokens, block));
-  for (int h = 0; h < request.heads; ++h)
-    for (std::int32_t q = 0; q < mask.blocks(); ++q)
-      for (std::int32_t k = 0; k < mask.blocks(); ++k) mask.set(h, q, k);
-  return std::make_shared<MaskCounter>(request.sets, std::move(mask));
+  return std::make_shared<MaskCounter>(
+      request.sets,
+      testing::mask_where(request.heads, BlockMask::uniform_starts(tokens, block), [](int, int, int) { return true; }));
 }
 
 // A preset's layer; the temporal axis in blocks of a frame, as the program cuts it.
