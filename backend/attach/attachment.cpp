@@ -1,6 +1,7 @@
 #include "backend/attach/attachment.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <vector>
 
+#include "backend/base/regular_file.h"
 #include "backend/config/config_fields.h"
 
 namespace spscope {
@@ -20,10 +20,11 @@ class Fnv1a {
     for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   }
   void add_file(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::vector<char> buffer(std::size_t{1} << 20);
-    while (in.read(buffer.data(), std::ssize(buffer)) || in.gcount() > 0)
-      add({buffer.data(), static_cast<std::size_t>(in.gcount())});
+    constexpr std::size_t kPieceBytes = 1 << 20;
+    const RegularFile file(path.string());
+    if (!file.is_open()) return;
+    std::size_t at = 0;
+    for (std::string piece; !(piece = file.read_at(at, kPieceBytes)).empty(); at += piece.size()) add(piece);
   }
   std::uint64_t value() const { return value_; }
 

@@ -13,6 +13,7 @@
 #include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "backend/record/now_page.h"
+#include "gui/launch/command_text.h"
 
 namespace spscope::gui {
 namespace {
@@ -36,7 +37,7 @@ bool is_there(const Json& json) {
   return number && std::to_string(process_start_ticks(static_cast<int>(*number))) == json.text_or("start_ticks", "");
 }
 
-std::vector<KeptRun> runs_of(const Json& json) {
+std::vector<KeptRun> runs_of(const Json& json, const std::string& program) {
   std::vector<KeptRun> runs;
   const Json* list = json.find("runs");
   if (list == nullptr || !list->is_array()) return runs;
@@ -45,7 +46,9 @@ std::vector<KeptRun> runs_of(const Json& json) {
     if (const Json* words = one.find("words"); words != nullptr && words->is_array())
       for (const Json& word : *words)
         if (word.is_text()) run.words.push_back(word.text());
-    if (run.words.size() > 1) runs.push_back(std::move(run));
+    if (run.words.size() < 2 || std::ranges::find(kVerbNames, run.words[1]) == std::end(kVerbNames)) continue;
+    run.words[0] = program;
+    runs.push_back(std::move(run));
   }
   return runs;
 }
@@ -93,21 +96,21 @@ std::vector<std::string> KeptQueue::files_of_gone_windows() const {
   return paths;
 }
 
-std::vector<KeptRun> KeptQueue::left() const {
+std::vector<KeptRun> KeptQueue::left(const std::string& program) const {
   std::vector<KeptRun> runs;
   for (const std::string& file : files_of_gone_windows())
     if (const std::optional<Json> json = read(file))
-      for (KeptRun& run : runs_of(*json)) runs.push_back(std::move(run));
+      for (KeptRun& run : runs_of(*json, program)) runs.push_back(std::move(run));
   return runs;
 }
 
-std::vector<KeptRun> KeptQueue::take_left() const {
+std::vector<KeptRun> KeptQueue::take_left(const std::string& program) const {
   std::vector<KeptRun> runs;
   for (const std::string& file : files_of_gone_windows()) {
     const std::optional<Json> json = read(file);
     std::error_code fault;
     if (!json || !fs::remove(file, fault)) continue;  // another window was first
-    for (KeptRun& run : runs_of(*json)) runs.push_back(std::move(run));
+    for (KeptRun& run : runs_of(*json, program)) runs.push_back(std::move(run));
   }
   return runs;
 }

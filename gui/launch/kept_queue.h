@@ -23,10 +23,11 @@ class KeptQueue {
   // Writes those that wait when they are others than before; none: removes the file. Why it was not written; "" when
   // it was, or when it was said before.
   std::string keep(const std::vector<QueuedRun>& runs);
-  // Those of windows that are gone, oldest window first.
-  std::vector<KeptRun> left() const;
+  // Those of windows that are gone, oldest window first. Whatever a file says, the first word of each is `program`, and
+  // the second is a command that the window itself puts into its queue.
+  std::vector<KeptRun> left(const std::string& program) const;
   // The same, and their files are removed: no other window offers them then.
-  std::vector<KeptRun> take_left() const;
+  std::vector<KeptRun> take_left(const std::string& program) const;
 
  private:
   std::string path() const;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <sstream>
 
+#include "backend/base/regular_file.h"
 #include "gui/session/settings.h"
 
 namespace spscope::gui {
@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMostPresetBytes = 1 << 20;  // as a config may have
 constexpr std::string_view kCommand = "#   spscope ";
 
 void read_command(const std::string& line, Task& task) {
@@ -64,10 +65,10 @@ std::vector<Preset> presets_in(const std::vector<std::string>& folders) {
       if (entry.path().extension() == ".toml") files.push_back(entry.path());
     std::ranges::sort(files);
     for (const fs::path& path : files) {
-      std::ifstream file(path);
-      const std::string text{std::istreambuf_iterator<char>(file), {}};
-      if (!file) continue;
-      Preset& preset = presets.emplace_back(described_preset(text));
+      RegularFile file(path.string());
+      const std::optional<std::string> text = file.is_open() ? file.read(kMostPresetBytes) : std::nullopt;
+      if (!text) continue;
+      Preset& preset = presets.emplace_back(described_preset(*text));
       preset.path = path.string();
       preset.name = path.stem().string();
       if (preset.title.empty()) preset.title = preset.name;

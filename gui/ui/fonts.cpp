@@ -53,7 +53,7 @@ Fonts::Fonts(std::vector<std::string> folders) {
     for (auto at = fs::recursive_directory_iterator(folder, ignored); at != fs::recursive_directory_iterator();
          at.increment(ignored)) {
       if (ignored) break;
-      found.push_back(at->path().string());
+      if (at->is_regular_file(ignored)) found.push_back(at->path().string());
     }
   }
   std::ranges::sort(found);

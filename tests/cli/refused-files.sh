@@ -82,6 +82,59 @@ refused 'SPS-041' -- run "${fitting[@]}" --set model.activations=files/qkv-trunc
 refused 'missing.npz' -- run "${fitting[@]}" --set model.activations=missing.npz -o kept.db
 refused 'SPS-04' -- run "${fitting[@]}" --set model.activations=files/object.npz -o kept.db
 
+part no-regular-file
+# No command opens what is no regular file: a pipe would be waited for, /dev/zero read without end. %s is the name.
+mkfifo pipe
+mkdir folder empty
+for ending in csv db json npy npz safetensors toml; do
+  for kind in pipe zero folder; do ln -s "$kind" "$kind.$ending"; done
+done
+ln -s /dev/zero zero
+mkdir outputs
+for name in q k v o-mine; do ln -s ../pipe "outputs/$name.npy"; done
+cat >asked <<'COMMANDS'
+advise --model wan2.1-t2v-14b --cluster h100x8 --mask %s.npy
+advise --model wan2.1-t2v-14b --cluster h100x8 --density 0.3 --save %s.toml
+advise --model wan2.1-t2v-14b --cluster %s.toml --density 0.3
+attach -o %s.db -- true
+calibrate --fit %s.csv -o fit.toml
+check outputs
+compare %s.db
+doctor %s.db
+explain %s.db
+export %s.db --format chrome -o events.json
+mask info %s.npy
+mask info %s.npz
+mask info %s.safetensors
+mask import %s.npy -o mask.npy
+plan %s.toml
+plan --set cluster.profile=%s.toml
+recover %s.db -o made.db
+report %s.db
+report %s.db %s.db -o page.html
+run %s.toml
+run --set mask.file=%s.npz
+run --set model.activations=%s.safetensors
+run -s ring -o %s.db --force
+sql %s.db SELECT
+sweep -s ring --over cluster.ranks=1,2 -o %s.csv
+sweep %s.toml --over cluster.ranks=1,2 -o made.csv
+watch %s.db --once
+COMMANDS
+# gui hands its arguments to the window; list takes no file.
+missing=$(comm -23 <(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SOURCE_DIR/backend/cli/commands.def" | sort) \
+  <({ cut -d' ' -f1 asked; printf '%s\n' gui list; } | sort -u))
+[ -z "$missing" ] || fail "commands that no line asks: $missing"
+while read -r line; do
+  for kind in pipe zero folder; do
+    read -ra words <<<"${line//%s/$kind}"
+    code=0
+    timeout 20 "$SPSCOPE" "${words[@]}" >"$out" 2>"$err" </dev/null || code=$?
+    [ "$code" -eq 2 ] || [ "$kind ${words[0]} $code" = 'folder doctor 0' ] || fail "exit code $code: ${words[*]}"
+    ! grep -qE 'Sanitizer|runtime error:|SPS-200' "$err" || fail "a fault in: ${words[*]}"
+  done
+done <asked
+
 part output-unwritable
 # An output that cannot be written fails before anything runs, with the reason, and nothing half-written is left.
 lines file 'not a folder'

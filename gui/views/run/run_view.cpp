@@ -158,7 +158,7 @@ class RunView final : public View {
       begun_ = true;
       pages_.program = spscope_program();
       pages_.kept = KeptQueue(session.settings().folder);
-      pages_.left = pages_.kept.left();
+      pages_.left = pages_.kept.left(pages_.program);
       pages_.presets = presets_in({presets_folder(), own_presets_folder()});
       for (const Preset& preset : pages_.presets)
         if (preset.task.verb == Verb::kRun) {
@@ -231,7 +231,7 @@ class RunView final : public View {
     ui.space(6);
     ui.rule();
     if (!add && !forget) return;
-    for (KeptRun& run : pages_.kept.take_left()) {
+    for (KeptRun& run : pages_.kept.take_left(pages_.program)) {
       if (!add) continue;
       if (!run.out.empty()) session.settings().add_run_folder(std::filesystem::path(run.out).parent_path().string());
       pages_.shown = pages_.queue.add(run.title, run.words, run.out);

@@ -2,11 +2,16 @@
 #include "gui/launch/found_runs.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
 
 #include "backend/collect/collection.h"
+#include "gui/launch/kept_queue.h"
+#include "gui/launch/presets.h"
+#include "gui/session/settings.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope::gui {
@@ -47,6 +52,22 @@ TEST_F(FoundRuns, OneThatDiedUntilItIsRecovered) {
   EXPECT_EQ(found().size(), 1U);  // the file is not there
   folder_.write("run.db", "recovered");
   EXPECT_TRUE(found().empty());
+}
+
+// A pipe would be waited for, and a device read without end: presets, settings, queues and notes of the window's
+// folders.
+TEST_F(FoundRuns, NothingIsReadThatIsNoRegularFile) {
+  const std::string beginning = folder_.path().string() + "/waiting-";
+  for (const char* kind : {".toml", ".json", ".db.collecting"}) {
+    ASSERT_EQ(::mkfifo((beginning + "pipe" + kind).c_str(), 0600), 0);
+    ASSERT_EQ(::symlink("/dev/zero", (beginning + "device" + kind).c_str()), 0);
+    ASSERT_EQ(::mkdir((beginning + "folder" + kind).c_str(), 0700), 0);
+  }
+  EXPECT_TRUE(presets_in({folder_.path().string()}).empty());
+  EXPECT_TRUE(KeptQueue(folder_.path().string()).left("spscope").empty());
+  EXPECT_TRUE(found().empty());
+  for (const char* name : {"pipe.json", "device.json", "folder.json"})
+    EXPECT_TRUE(load_settings(beginning + name).recent.empty());
 }
 
 TEST_F(FoundRuns, NotesThatAreDamagedAreLeftOut) {

@@ -43,21 +43,31 @@ class KeptQueueOfWindows : public ::testing::Test {
 TEST_F(KeptQueueOfWindows, ThoseThatWaitedAreOfferedOnce) {
   keep_and_die(runs());
   const KeptQueue next(folder_);
-  ASSERT_EQ(next.left().size(), 2U);
-  EXPECT_EQ(next.left()[0], (KeptRun{runs()[1].title, runs()[1].out, runs()[1].words}));
-  EXPECT_EQ(next.left()[1].words, runs()[2].words);
-  EXPECT_EQ(next.take_left().size(), 2U);
-  EXPECT_TRUE(next.left().empty());
-  EXPECT_TRUE(next.take_left().empty());
+  ASSERT_EQ(next.left("spscope").size(), 2U);
+  EXPECT_EQ(next.left("spscope")[0], (KeptRun{runs()[1].title, runs()[1].out, runs()[1].words}));
+  EXPECT_EQ(next.left("spscope")[1].words, runs()[2].words);
+  EXPECT_EQ(next.take_left("spscope").size(), 2U);
+  EXPECT_TRUE(next.left("spscope").empty());
+  EXPECT_TRUE(next.take_left("spscope").empty());
 }
 
 TEST_F(KeptQueueOfWindows, ThoseOfAWindowThatIsThereAreItsOwn) {
   KeptQueue own(folder_);
   EXPECT_EQ(own.keep(runs()), "");
-  EXPECT_TRUE(KeptQueue(folder_).left().empty());
+  EXPECT_TRUE(KeptQueue(folder_).left("spscope").empty());
   EXPECT_FALSE(fs::is_empty(folder_));
   EXPECT_EQ(own.keep({}), "");
   EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(KeptQueueOfWindows, AFileStartsNoOtherProgram) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ + "/waiting-1.json")
+      << R"({"pid": 1, "runs": [{"words": ["/bin/sh", "-c", "touch x"]}, {"words": ["/bin/sh", "run", "-c"]},
+                                {"words": ["spscope", "attach", "-o", "x.db", "--", "sh"]}]})";
+  const std::vector<KeptRun> left = KeptQueue(folder_).take_left("/here/spscope");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].words, (std::vector<std::string>{"/here/spscope", "run", "-c"}));
 }
 
 TEST_F(KeptQueueOfWindows, DamagedFilesAndNoFolderAreNone) {
@@ -65,8 +75,8 @@ TEST_F(KeptQueueOfWindows, DamagedFilesAndNoFolderAreNone) {
   std::ofstream(folder_ + "/waiting-1.json") << "{\"pid\": 1, \"runs\": [{\"words\": [1, \"a\"]}, 5]}";
   std::ofstream(folder_ + "/waiting-2.json") << "{";
   std::ofstream(folder_ + "/waiting-3.json") << "[]";
-  EXPECT_TRUE(KeptQueue(folder_).left().empty());
-  EXPECT_TRUE(KeptQueue("").left().empty());
+  EXPECT_TRUE(KeptQueue(folder_).left("spscope").empty());
+  EXPECT_TRUE(KeptQueue("").left("spscope").empty());
   EXPECT_EQ(KeptQueue("").keep(runs()), "");
 }
 
