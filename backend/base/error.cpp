@@ -20,13 +20,16 @@ std::string error_id(ErrorCode code) { return fmt::format("SPS-{:03d}", static_c
 std::string render(const Problem& problem) {
   std::string text = fmt::format("error {}: ", error_id(problem.code));
   if (!problem.field.empty()) text += problem.field + ": ";
-  text += problem.message + "\n";
+  text += problem.message;
   if (problem.place.line > 0)
-    text += fmt::format("  --> {}:{}:{}\n", problem.place.file, problem.place.line, problem.place.column);
+    text += fmt::format("\n--> {}:{}:{}", problem.place.file, problem.place.line, problem.place.column);
   else if (!problem.place.file.empty())
-    text += fmt::format("  --> {}\n", problem.place.file);
-  if (!problem.hint.empty()) text += fmt::format("  {}\n", problem.hint);
-  return printable(text);
+    text += fmt::format("\n--> {}", problem.place.file);
+  if (!problem.hint.empty()) text += "\n" + problem.hint;
+  // Only what begins a line of its own is said by the program: what a file brings is behind blanks.
+  std::string lines;
+  for (const char c : printable(text)) lines += c == '\n' ? "\n  " : std::string(1, c);
+  return lines + '\n';
 }
 
 std::string render(const Error& error) {

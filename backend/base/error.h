@@ -57,7 +57,7 @@ class Error : public std::runtime_error {
 };
 
 // "error SPS-014: message\n  --> file:18:11\n  hint\n"
-// Control characters of the text, which may come from a file, are replaced.
+// What is not printable (printable.h) in the text, which may come from a file, is replaced, and its lines are indented.
 std::string render(const Problem& problem);
 std::string render(const Error& error);
 

@@ -1,11 +1,14 @@
 #include "backend/base/json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
 #include "backend/base/check.h"
+#include "backend/base/printable.h"
 
 namespace spscope {
 
@@ -179,7 +182,20 @@ Json Json::sorted() const {
 }
 
 std::string Json::dump(int indent) const {
-  return JsonText::to_library(*this).dump(indent, ' ', false, JsonText::Library::error_handler_t::replace);
+  const std::string text =
+      JsonText::to_library(*this).dump(indent, ' ', false, JsonText::Library::error_handler_t::replace);
+  std::string escaped;
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t bytes = text[i] == '\n' ? 0 : unprintable_bytes(std::string_view(text).substr(i));
+    if (bytes == 0) continue;
+    char32_t c = static_cast<unsigned char>(text[i]) & (bytes == 1 ? 0x7fu : bytes == 2 ? 0x1fu : 0xfu);
+    for (std::size_t k = 1; k < bytes; ++k) c = c << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3fu);
+    escaped.append(text, done, i - done) += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    i += bytes - 1;
+    done = i + 1;
+  }
+  return done == 0 ? text : escaped.append(text, done);
 }
 
 }  // namespace spscope

@@ -79,7 +79,8 @@ class Json {
 
   // The same with the keys of all objects in alphabetical order.
   Json sorted() const;
-  // On one line when `indent` is negative, else with so many blanks a level. Bytes that are not UTF-8 are replaced.
+  // On one line when `indent` is negative, else with so many blanks a level. Bytes that are not UTF-8 are replaced,
+  // and characters that are not printable (printable.h) escaped.
   std::string dump(int indent = -1) const;
 
  private:

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <span>
 
+#include "backend/base/printable.h"
+
 namespace spscope {
 namespace {
 
@@ -90,7 +92,9 @@ int display_width(std::string_view utf8) {
   return width;
 }
 
-std::string wrapped_text(std::string_view text, int width) {
+std::string wrapped_text(std::string_view given, int width) {
+  const std::string clean = printable_line(given);
+  std::string_view text = clean;
   std::string out, line;
   while (!text.empty()) {
     const std::size_t end = word_end(text);

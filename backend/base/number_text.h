@@ -29,7 +29,8 @@ std::string sentence(std::string text);
 // Columns that UTF-8 text takes on a terminal, counted as its code points: wide and combining characters are not.
 int display_width(std::string_view utf8);
 
-// Breaks at blanks so that no line is longer than the width, where words allow; each line ends with a line break.
-std::string wrapped_text(std::string_view text, int width);
+// Breaks at blanks so that no line is longer than the width, where words allow; each line ends with a line break. Those
+// that the text has, and all else that is not printable (printable.h), are replaced.
+std::string wrapped_text(std::string_view given, int width);
 
 }  // namespace spscope

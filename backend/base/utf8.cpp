@@ -4,8 +4,6 @@ namespace spscope {
 
 namespace {
 
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";
-
 unsigned char byte_at(std::string_view s, std::size_t i) { return static_cast<unsigned char>(s[i]); }
 
 // Bytes of the well-formed character at `at` (Unicode 15, table 3-7: no overlong forms, no surrogates, at most

@@ -9,6 +9,7 @@
 namespace spscope {
 
 inline constexpr std::size_t kMaxNameBytes = 64 << 10;
+inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 struct CleanText {
   std::string text;

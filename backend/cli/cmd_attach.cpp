@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <ostream>
+#include <sstream>
 
 #include "backend/attach/attach.h"
 #include "backend/attach/watched_program.h"
@@ -65,7 +66,12 @@ class Notes {
   }
 
   // What is no note: it stands elsewhere in the JSON.
-  void print(const std::string& line) { err_ << fmt::format("spscope attach: {}\n", line) << std::flush; }
+  // Its lines are each said to be of this program: the names of processes are theirs.
+  void print(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) err_ << fmt::format("spscope attach: {}\n", line);
+    err_ << std::flush;
+  }
 
   Json json() const {
     Json list = Json::array();

@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/printable_stream.h"
 #include "backend/base/whole_file.h"
 #include "backend/cli/calibrate_fit.h"
 #include "backend/cli/command.h"
@@ -188,11 +189,12 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   options.seconds = flags.seconds;
   if (context.progress)
     options.on_phase = [&](std::string_view phase) {
-      context.err << fmt::format("\r\033[Kmeasuring: {}", phase);
+      write_sequence(context.err, "\r\033[K");
+      context.err << fmt::format("measuring: {}", phase);
       context.err.flush();
     };
   Calibration result = calibrate(options);
-  if (context.progress) context.err << fmt::format("\r\033[K");
+  if (context.progress) write_sequence(context.err, "\r\033[K");
   result.preset.note = machine_note(result, options.dtype);
   warn_of_bad_fits(context.err, result);
   if (has_no_link(result))

@@ -9,6 +9,7 @@
 
 #include "backend/analysis/file_changes.h"
 #include "backend/analysis/observation.h"
+#include "backend/base/printable.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/report/headline.h"
@@ -112,7 +113,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     context.out << '\n' << render_terminal(section, style);
   }
   if (!different.empty())
-    context.out << fmt::format("\nNo changes are shown: {}{}.\n", different,
+    context.out << fmt::format("\nNo changes are shown: {}{}.\n", printable_line(different),
                                shows_settings ? "" : fmt::format(", and {} settings differ", settings.size()));
   return worse ? kExitRegression : exit_code_of(of_file);
 }

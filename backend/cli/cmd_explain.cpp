@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/base/number_text.h"
+#include "backend/base/printable.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/report/explain.h"
@@ -51,7 +52,7 @@ int run_explain(CommandContext& context, const ExplainFlags& flags) {
   const bool all = flags.all || !flags.strategies.empty();
   for (const Section& section :
        explanation_sections(explanation, all ? ShownStrategies::kAll : ShownStrategies::kTwo)) {
-    context.out << (first ? "" : "\n") << section.title << '\n' << render_terminal(section, style);
+    context.out << (first ? "" : "\n") << printable_line(section.title) << '\n' << render_terminal(section, style);
     first = false;
   }
   return kExitDone;

@@ -9,6 +9,8 @@
 #include <ostream>
 #include <thread>
 
+#include "backend/base/printable.h"
+#include "backend/base/printable_stream.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
 #include "backend/cli/print_watch.h"
@@ -39,7 +41,7 @@ CollectingNote collection_of(const std::string& file) {
 
 // Prints how the run ended. Returns its exit code; where it recorded none, kExitDone if OUT exists.
 int print_end(CommandContext& context, const WatchedRun& last, const CollectingNote& note, bool json) {
-  const std::string why = last.failure().empty() ? "" : ": " + last.failure();
+  const std::string why = last.failure().empty() ? "" : ": " + printable_line(last.failure());
   if (last.state == "died") {
     if (!json)
       context.out << fmt::format(
@@ -78,7 +80,7 @@ int watch(CommandContext& context, const WatchFlags& flags) {
     if (context.json) {
       context.out << render_watch_json(seen) << '\n';
     } else {
-      if (drawn) context.out << "\033[H\033[2J";
+      if (drawn) write_sequence(context.out, "\033[H\033[2J");
       context.out << render_watch_text(seen, terminal_columns());
     }
     context.out << std::flush;

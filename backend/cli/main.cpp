@@ -15,6 +15,7 @@
 
 #include "backend/base/memory_limit.h"
 #include "backend/base/memory_refused.h"
+#include "backend/base/printable_stream.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help.h"
@@ -103,13 +104,13 @@ int finish(CommandContext& context, int code) {
   return code;
 }
 
-int run(int argc, char** argv) {
-  CommandContext context{std::cout, std::cerr};
-  const auto parsed =
-      parse_command_line(declare_program(context), std::string(kVersion), argc, argv, std::cout, std::cerr);
+int run(int argc, char** argv, PrintableStream& out, PrintableStream& err) {
+  CommandContext context{out, err};
+  const auto parsed = parse_command_line(declare_program(context), std::string(kVersion), argc, argv, out, err);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
   const auto& command = std::get<ChosenCommand>(parsed);
   context.color = takes_colors(STDOUT_FILENO);
+  if (context.color) out.let_colors_pass();
   context.progress = takes_escapes(STDERR_FILENO) && !context.json;
   limit_memory(command, context);
   try {
@@ -134,20 +135,22 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   spscope::explain_bus_errors();
   spscope::set_device_environment();
+  // All that any command says goes through these two.
+  spscope::PrintableStream out(std::cout), err(std::cerr);
   try {
-    return spscope::run(argc, argv);
+    return spscope::run(argc, argv, out, err);
   } catch (const spscope::Error& error) {
-    std::cerr << spscope::render(error);
+    err << spscope::render(error);
     return spscope::exit_code(error);
   } catch (const std::bad_alloc&) {
-    std::cerr << spscope::render(spscope::Problem{spscope::ErrorCode::kMemory,
-                                                  "",
-                                                  "the memory of this machine is full",
-                                                  "use fewer ranks, tokens, layers or repeats",
-                                                  {}});
+    err << spscope::render(spscope::Problem{spscope::ErrorCode::kMemory,
+                                            "",
+                                            "the memory of this machine is full",
+                                            "use fewer ranks, tokens, layers or repeats",
+                                            {}});
     return spscope::kExitFailed;
   } catch (const std::exception& error) {
-    std::cerr << spscope::render(spscope::Problem{
+    err << spscope::render(spscope::Problem{
         spscope::ErrorCode::kInternal, "", error.what(), "this is a defect of spscope; please report it", {}});
     return spscope::kExitFailed;
   }

@@ -7,6 +7,7 @@
 
 #include "backend/base/json.h"
 #include "backend/base/number_text.h"
+#include "backend/base/printable.h"
 
 namespace spscope {
 namespace {
@@ -35,9 +36,10 @@ std::string events_text(const WatchedRun& run) { return fmt::format("{}, {} shar
 }  // namespace
 
 std::string render_watch_text(const WatchedRun& run, int columns) {
-  std::string text = state_text(run) + "\n";
+  std::string text = printable_line(state_text(run)) + "\n";
   // One line on the terminal: what does not fit is cut.
   const auto add_line = [&](std::string line) {
+    line = printable_line(line);
     if (static_cast<int>(line.size()) > columns) line.resize(static_cast<std::size_t>(std::max(0, columns)));
     text += line + "\n";
   };

@@ -11,6 +11,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/json.h"
+#include "backend/base/printable_stream.h"
 
 namespace spscope {
 namespace {
@@ -141,7 +142,7 @@ void ProgressPrinter::clear() {
 }
 
 void ProgressPrinter::erase() {
-  if (drawn_) err_ << "\r\033[K" << std::flush;
+  if (drawn_) write_sequence(err_ << std::flush, "\r\033[K");
   drawn_ = false;
 }
 

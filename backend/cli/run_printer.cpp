@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/analysis/comparison.h"
+#include "backend/base/printable.h"
 #include "backend/cli/help_format.h"
 #include "backend/report/render.h"
 
@@ -49,7 +50,7 @@ void RunPrinter::show_beside(const Comparison& then, const WhatIf& what_if) {
   }
   const TerminalStyle style = terminal_style(context_.color);
   const Section section = what_if_section(held_.front(), then, what_if);
-  context_.out << '\n' << section.title << '\n' << render_terminal(section, style);
+  context_.out << '\n' << printable_line(section.title) << '\n' << render_terminal(section, style);
 }
 
 void RunPrinter::interrupted(const std::string& text) {

@@ -8,7 +8,7 @@
 
 namespace spscope {
 
-// Safe between tags and in quoted attributes; control characters other than line breaks become U+FFFD.
+// Safe between tags and in quoted attributes; what is not printable becomes U+FFFD, but line breaks and tabs.
 std::string html_escaped(std::string_view text);
 // Attributes of a mark: data-s of its strategy (StrategyResult::id) and data-r of its rank, where it has them. Those of
 // equal ones light up together.

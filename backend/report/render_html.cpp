@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "backend/base/printable.h"
 #include "backend/base/utf8.h"
 #include "backend/report/format.h"
 #include "backend/report/html.h"
@@ -138,8 +139,8 @@ std::string part_html(const Part& part, std::size_t index) {
 
 std::string html_escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    switch (c) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    switch (const char c = text[i]) {
       case '&':
         out += "&amp;";
         break;
@@ -156,9 +157,9 @@ std::string html_escaped(std::string_view text) {
         out += "&#39;";
         break;
       default: {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
-        out += control ? std::string("\xef\xbf\xbd") : std::string(1, c);
+        const std::size_t bytes = c == '\n' || c == '\t' ? 0 : unprintable_bytes(text.substr(i));
+        out += bytes > 0 ? kReplacement : text.substr(i, 1);
+        i += bytes > 0 ? bytes - 1 : 0;
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/base/printable.h"
 #include "backend/base/utf8.h"
 #include "backend/report/format.h"
 #include "backend/report/metrics.h"
@@ -16,7 +17,7 @@ constexpr std::size_t kMostRankRows = 64;  // larger worlds have their slowest r
 // Text from a file must stay text: no links, images, tags, or broken tables.
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (std::string_view("\\`*_[]<>|#!~").find(c) != std::string_view::npos) {
       out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string("\\") + c;
     } else if (c == '&') {
@@ -111,8 +112,8 @@ struct BlockMarkdown {
   std::string operator()(const Listing& listing) const {
     const std::string fence = fence_for(listing.text);
     const bool ends = !listing.text.empty() && listing.text.back() == '\n';
-    return fmt::format("{}\n\n{}toml\n{}{}{}\n", escaped(listing.caption), fence, listing.text, ends ? "" : "\n",
-                       fence);
+    return fmt::format("{}\n\n{}toml\n{}{}{}\n", escaped(listing.caption), fence, printable(listing.text),
+                       ends ? "" : "\n", fence);
   }
   std::string operator()(const Definitions& definitions) const {
     std::string text;

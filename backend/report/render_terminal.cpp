@@ -167,7 +167,7 @@ std::string headline(const Comparison& comparison, const TerminalStyle& style) {
     if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + line;
   const bool one_line = display_width(left) + 3 + display_width(right) <= style.width;
   std::string text = painted(left, kBold, style);
-  if (!right.empty()) text += (one_line ? " | " : "\n") + right;
+  if (!right.empty()) text += (one_line ? " | " : "\n") + printable_line(right);
   text += '\n';
   for (const Sentence& warning : headline_warnings(comparison))
     text += BlockText{style}(paragraph(warning, Tone::kWarning));

@@ -19,39 +19,13 @@ namespace {
 // Pixels from which on it is worth it to change how they are drawn.
 constexpr float kLargeArea = 16'384;
 
-// Marks that turn the direction of text: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C.
-bool turns_direction(std::string_view at) {
-  return at.starts_with("\u200e") || at.starts_with("\u200f") || at.starts_with("\u061c") ||
-         (at.starts_with("\xe2\x80") && at.size() > 2 && at[2] >= '\xaa' && at[2] <= '\xae') ||
-         (at.starts_with("\xe2\x81") && at.size() > 2 && at[2] >= '\xa6' && at[2] <= '\xa9');
-}
-
-bool plain(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
-}
-
 ImVec2 point(float x, float y) { return {x, y}; }
 ImVec2 top_left(const Rect& r) { return {r.left, r.top}; }
 ImVec2 bottom_right(const Rect& r) { return {r.right, r.bottom}; }
 
 }  // namespace
 
-std::string shown(std::string_view text) {
-  if (plain(text)) return std::string(text);
-  const std::string line = printable_line(valid_utf8(text));
-  std::string out;
-  out.reserve(line.size());
-  for (std::size_t i = 0; i < line.size();) {
-    const std::string_view rest = std::string_view(line).substr(i);
-    if (!turns_direction(rest)) {
-      out += line[i++];
-      continue;
-    }
-    out += "\ufffd";
-    i += rest.front() == '\xd8' ? 2 : 3;
-  }
-  return out;
-}
+std::string shown(std::string_view text) { return printable_line(text); }
 
 std::string elided(const Ui& ui, std::string_view text, float width, Face face) {
   if (ui.text_width(text, face) <= width) return std::string(text);

@@ -3,6 +3,7 @@
 hostile_names.py edit STORE           puts them in place of all texts that a report shows
 hostile_names.py page PLAIN HOSTILE   the page of the edited store has no tag, attribute or link that the other has not
 hostile_names.py tables FOLDER        no cell of its CSV files is a formula
+hostile_names.py texts FILE...        what commands printed has no escape, no mark that turns text, and no faked line
 """
 import base64
 import csv
@@ -29,7 +30,10 @@ ATTACKS = [
     "\n=1+1",
     "</script><iframe src=\"data:text/html,<script>parent.owned=7</script>\">",
     "\u202e\u0007%s%n ## {{}} ${owned=8}",
+    "\u001b[2J\u009b2J\u2066\r\nerror SPS-999: faked",
 ]
+# What no reader gets as it is: control characters, marks that turn the direction of text, line breaks of Unicode.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 # Texts for people. The others are read back: numbers, hashes, lists of ranks.
 NAMES = {
     "machine_fact": ["name", "value"], "workload": ["model", "pattern", "cluster"], "plan_op": ["name"], "string": ["value"],
@@ -46,7 +50,7 @@ def edit(path):
             for column in columns:
                 store.execute(f"UPDATE {table} SET {column} = attack()")
         for (row, text) in store.execute("SELECT rowid, config_toml FROM workload").fetchall():
-            comment = "".join("\n# " + attack.replace("\n", " ").replace("\u0007", "") for attack in ATTACKS)
+            comment = "".join("\n# " + re.sub("[\\x00-\\x1f]", " ", attack) for attack in ATTACKS)
             store.execute("UPDATE workload SET config_toml = ? WHERE rowid = ?", (text + comment + "\n", row))
     store.close()
     assert next(numbers) > 1000, "few names were changed"
@@ -117,4 +121,12 @@ def tables(folder):
     assert cells > 100, cells
 
 
-{"edit": edit, "page": page, "tables": tables}[sys.argv[1]](*sys.argv[2:])
+def texts(*paths):
+    for path in paths:
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+        found = UNPRINTABLE.search(text)
+        assert not found, (path, text[max(0, found.start() - 60):found.end()])
+        assert "error SPS-999" in text and not re.search(r"^error SPS-999", text, re.MULTILINE), path
+
+
+{"edit": edit, "page": page, "tables": tables, "texts": texts}[sys.argv[1]](*sys.argv[2:])

@@ -18,6 +18,19 @@ for folder in hostile exported; do
   python3 -B "$scripts/hostile_names.py" tables "$folder" || fail "a cell is a formula"
 done
 
+
+# On a terminal and in a file. All that is not a name is left as it was, so that a command gets as far as it can.
+edit hostile.db "UPDATE strategy_parameter SET value = 'x' || char(10) || 'error SPS-999: faked'"
+python3 -B "$scripts/hostile_names.py" texts hostile.html
+for words in 'compare hostile.db' 'compare plain.db hostile.db' 'explain hostile.db --all' 'doctor hostile.db' 'report hostile.db' \
+  'report plain.db hostile.db' 'sql hostile.db SELECT*FROM+strategy' 'compare hostile.db --json' 'doctor hostile.db --json' \
+  'explain hostile.db --json'; do
+  read -ra words <<<"$words"
+  spscope "${words[@]//+/ }"
+  cat "$out" "$err" >printed
+  python3 -B "$scripts/hostile_names.py" texts printed || fail "not all is text: ${words[*]}"
+done
+
 [ -n "${WIDE:-}" ] || exit 0
 command -v chromium >/dev/null || skip "chromium is not there; all but the browser was tested"
 {

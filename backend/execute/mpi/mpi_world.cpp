@@ -16,6 +16,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/cores.h"
 #include "backend/base/host.h"
+#include "backend/base/printable.h"
 #include "backend/execute/mpi/mpi_check.h"
 
 namespace spscope {
@@ -365,7 +366,7 @@ void MpiWorld::measure_clocks() {
 }
 
 void MpiWorld::abort(const std::string& message) {
-  fmt::print(stderr, "{}\n", last_line_ ? last_line_(message) : message);
+  fmt::print(stderr, "{}\n", printable(last_line_ ? last_line_(message) : message));
   std::fflush(stderr);
   MPI_Abort(world_.get(), kAbortCode);
   std::abort();  // MPI_Abort does not return
