@@ -69,7 +69,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
       set_size(options, value());
     } else if (argument == "--scale") {
       const auto scale = number_of<double>(value());
-      if (!scale || *scale < 0.5 || *scale > 4) refuse("--scale " + arguments[i] + " is not a number from 0.5 to 4");
+      if (!scale || !(*scale >= 0.5 && *scale <= 4))
+        refuse("--scale " + arguments[i] + " is not a number from 0.5 to 4");
       options.scale = *scale;
       options.scale_given = true;
     } else if (argument == "--answers") {

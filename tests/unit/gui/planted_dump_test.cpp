@@ -362,5 +362,11 @@ TEST_F(TornEnds, AreThoseOfUnfinishedEvents) {
             1);
 }
 
+TEST(Options, AScaleIsANumberInItsRange) {
+  EXPECT_EQ(parse_options({"--scale", "1.5"}).scale, 1.5);
+  for (const char* wrong : {"nan", "-nan", "inf", "0", "4.01", "1x"})
+    EXPECT_THROW(parse_options({"--scale", wrong}), Error) << wrong;
+}
+
 }  // namespace
 }  // namespace spscope::gui
