@@ -268,6 +268,7 @@ std::vector<RowPlace> choose_places(const CheckInputs& inputs, bool all) {
 struct RightRows {
   ComparedRows rows;
   std::vector<double> products = {}, cancellation = {};
+  std::int64_t keys = 0;  // of a row, at most
 };
 
 RightRows right_rows(const CheckInputs& inputs, std::vector<RowPlace> places) {
@@ -278,6 +279,7 @@ RightRows right_rows(const CheckInputs& inputs, std::vector<RowPlace> places) {
   right.rows.right.resize(count * dim);
   right.products.resize(count);
   right.cancellation.resize(count);
+  right.keys = inputs.shape.tokens / inputs.shape.outer;
   constexpr std::size_t kTogether = 64;
   for (std::size_t first = 0; first < right.rows.places.size();) {
     const std::int32_t sequence = right.rows.places[first].sequence;
@@ -321,10 +323,10 @@ OutputType output_type_of(const CheckRequest& request, const std::vector<double>
 
 // As attention_tolerance() of reference.h. fp16: rounding an output to 11 significant bits is off by at most 2^-22 of
 // its square, and a kernel's weights by 2^-24 / 3 in the mean square.
-double row_limit(OutputType type, int head_dim, double products, double cancellation) {
-  const auto fp32 = attention_tolerance(Dtype::kFp32, head_dim, products, cancellation);
+double row_limit(OutputType type, int head_dim, std::int64_t keys, double products, double cancellation) {
+  const auto fp32 = attention_tolerance(Dtype::kFp32, head_dim, keys, products, cancellation);
   if (!fp32) return std::numeric_limits<double>::infinity();
-  if (type == OutputType::kBf16) return *attention_tolerance(Dtype::kBf16, head_dim, products, cancellation);
+  if (type == OutputType::kBf16) return *attention_tolerance(Dtype::kBf16, head_dim, keys, products, cancellation);
   constexpr double kRoundedWeight = 0x1p-24 / 3, kTail = 16;
   return *fp32 + (type == OutputType::kFp16 ? output_tolerance(type) + kTail * kRoundedWeight * cancellation : 0);
 }
@@ -332,7 +334,7 @@ double row_limit(OutputType type, int head_dim, double products, double cancella
 void set_row_limits(RightRows& right, OutputType type, int head_dim) {
   right.rows.limits.clear();
   for (std::size_t row = 0; row < right.products.size(); ++row)
-    right.rows.limits.push_back(row_limit(type, head_dim, right.products[row], right.cancellation[row]));
+    right.rows.limits.push_back(row_limit(type, head_dim, right.keys, right.products[row], right.cancellation[row]));
 }
 
 bool all_rows_pass(RightRows& right, OutputType type, int head_dim) {
@@ -442,7 +444,7 @@ std::string_view output_type_name(OutputType type) {
 double output_tolerance(OutputType type) {
   constexpr double kFp16 = 8e-7;
   if (type == OutputType::kFp16) return kFp16;
-  return *attention_tolerance(type == OutputType::kFp32 ? Dtype::kFp32 : Dtype::kBf16, 1, 0, 0);
+  return *attention_tolerance(type == OutputType::kFp32 ? Dtype::kFp32 : Dtype::kBf16, 1, 0, 0, 0);
 }
 
 bool CheckedAttention::passed() const {

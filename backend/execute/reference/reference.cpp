@@ -68,13 +68,18 @@ AttendedAxis axis_of(int layer) { return layer == 1 ? AttendedAxis::kOuter : Att
 
 }  // namespace
 
-std::optional<double> attention_tolerance(Dtype dtype, int head_dim, double largest_products, double cancellation) {
+std::optional<double> attention_tolerance(Dtype dtype, int head_dim, std::int64_t keys, double largest_products,
+                                          double cancellation) {
   constexpr double kUnitRoundoff = 0x1p-24, kMostMoved = 2e-5;
   const double moved = kUnitRoundoff * std::sqrt(static_cast<double>(head_dim)) * largest_products;
   if (!(moved * moved <= kMostMoved)) return std::nullopt;
-  if (dtype == Dtype::kFp32) return kToleranceFp32 + moved * moved;
-  constexpr double kRoundedWeight = 0x1p-18 / 3;  // the mean square of a weight's relative error
   constexpr double kTail = 16;
+  if (dtype == Dtype::kFp32) {
+    constexpr double kExponential = 2.5e-7;
+    const double of_sums = static_cast<double>(keys) * kUnitRoundoff * kUnitRoundoff / 6;
+    return kToleranceFp32 + moved * moved + kTail * (kExponential * kExponential / 3 + of_sums) * cancellation;
+  }
+  constexpr double kRoundedWeight = 0x1p-18 / 3;  // the mean square of a weight's relative error
   return kToleranceBf16 + kTail * kRoundedWeight * cancellation;
 }
 
@@ -199,7 +204,8 @@ void Reference::compute(const Request& request, const Activations& activations, 
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   expected_.insert(expected_.end(), made.out.begin(), made.out.end());
   for (std::size_t row = 0; row < rows.size(); ++row)
-    limits_.push_back(attention_tolerance(dtype_, dim, made.largest_products[row], made.cancellation[row]));
+    limits_.push_back(attention_tolerance(dtype_, dim, inner ? request.inner_tokens : request.outer_tokens,
+                                          made.largest_products[row], made.cancellation[row]));
 }
 
 double Reference::squared_error(std::size_t index, const OutputTensor& output, Verification& result) const {

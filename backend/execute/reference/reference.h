@@ -25,20 +25,24 @@ namespace spscope {
 inline constexpr std::string_view kErrorMetric = "row_nmse";
 
 // The largest error of a row of attention alone that passes.
-// fp32: sums in another order and the kernel's exponential (2.5e-7) leave at most 1.3e-11 in the conformance tests,
-// whose scores are small; 1e-10 covers them. A score is a sum of D = head_dim products; with A, the sum of their
-// absolute values, no partial sum is larger than A, and each is rounded by at most u A = 2^-24 A, which adds up as a
-// random walk to u sqrt(D) A. It moves the weight of its key by that factor, and the row by as much at most. So a row
-// of A = `largest_products` passes up to 1e-10 + (u sqrt(D) A)^2. What is seen: a missing tile, about 1 / tiles of the
-// row. bf16: rounding an output to 8 significant bits is off by at most 2^-8 of it, so that no row exceeds 2^-16
-// = 1.5e-5; 1.35e-5 in the conformance tests; 5e-5 leaves room for what scores do. Kernels for tensor cores round each
-// weight p to bf16, too, by at most 2^-9 of it, 2^-18 / 3 in the mean square. The error of a row is the sum of p v
+// fp32: sums in another order and the kernel's exponential leave at most 1.3e-11 in the conformance tests, whose scores
+// and `cancellation` (below) are small; 1e-10 covers them. A score is a sum of D = head_dim products; with A, the sum
+// of their absolute values, no partial sum is larger than A, and each is rounded by at most u A = 2^-24 A, which adds
+// up as a random walk to u sqrt(D) A. It moves the weight of its key by that factor, and the row by as much at most. So
+// a row of A = `largest_products` passes up to 1e-10 + (u sqrt(D) A)^2. What is seen: a missing tile, about 1 / tiles
+// of the row. The exponential moves each weight p by at most e = 2.5e-7 of it, e^2 / 3 in the mean square, and the sum
+// of p v over n = `keys` keys is rounded n times, by at most u of what is summed so far, whose square is half of that
+// of the end in the mean: n u^2 / 6. Both count `cancellation` times; 16 times their sum is passed besides, the tail
+// that bf16 has. bf16: rounding an output to 8 significant bits is off by at most 2^-8 of it, so that no row exceeds
+// 2^-16 = 1.5e-5; 1.35e-5 in the conformance tests; 5e-5 leaves room for what scores do. Kernels for tensor cores round
+// each weight p to bf16, too, by at most 2^-9 of it, 2^-18 / 3 in the mean square. The error of a row is the sum of p v
 // times that, in the mean square `cancellation` = sum (p |v|)^2 / |row|^2 times as much: about 1 for most rows, 100 for
 // a row whose values happen to cancel, as narrow ones do. 16 times the mean covers the tail of a million rows of 4
 // channels (a chi-square law); 2e-4 was seen for heads of 4 channels on an H100. A missing tile costs such a row as
 // much more. nullopt: (u sqrt(D) A)^2 exceeds 2e-5, where fp32 scores leave too little of a row to tell right from
 // wrong.
-std::optional<double> attention_tolerance(Dtype dtype, int head_dim, double largest_products, double cancellation);
+std::optional<double> attention_tolerance(Dtype dtype, int head_dim, std::int64_t keys, double largest_products,
+                                          double cancellation);
 
 // The same of a whole layer, whose queries and keys are normed.
 // fp32 leaves at most 4e-13 in the tests, where rows of one layer are some 100 numbers wide. In bf16 every value that a

@@ -156,14 +156,15 @@ TEST(Reference, ToleranceFollowsTheProductsOfScores) {
 
 TEST(Reference, ToleranceOfAttention) {
   const double u = std::ldexp(1, -24);
-  EXPECT_EQ(attention_tolerance(Dtype::kFp32, 64, 0, 7), 1e-10);
-  EXPECT_NEAR(*attention_tolerance(Dtype::kFp32, 64, 100, 7), 1e-10 + std::pow(u * 8 * 100, 2), 1e-20);
-  EXPECT_EQ(attention_tolerance(Dtype::kBf16, 64, 100, 0), 5e-5);
-  EXPECT_NEAR(*attention_tolerance(Dtype::kBf16, 64, 100, 3), 5e-5 + 16 * std::pow(2, -18), 1e-18);
+  EXPECT_EQ(attention_tolerance(Dtype::kFp32, 64, 100, 0, 0), 1e-10);
+  EXPECT_NEAR(*attention_tolerance(Dtype::kFp32, 64, 600, 0, 7), 1e-10 + 16 * 7 * (6.25e-14 / 3 + 100 * u * u), 1e-20);
+  EXPECT_NEAR(*attention_tolerance(Dtype::kFp32, 64, 0, 100, 0), 1e-10 + std::pow(u * 8 * 100, 2), 1e-20);
+  EXPECT_EQ(attention_tolerance(Dtype::kBf16, 64, 100, 100, 0), 5e-5);
+  EXPECT_NEAR(*attention_tolerance(Dtype::kBf16, 64, 100, 100, 3), 5e-5 + 16 * std::pow(2, -18), 1e-18);
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
-    EXPECT_TRUE(attention_tolerance(dtype, 64, std::sqrt(1.9e-5) / (u * 8), 1));
-    EXPECT_FALSE(attention_tolerance(dtype, 64, std::sqrt(2.1e-5) / (u * 8), 1));
-    EXPECT_FALSE(attention_tolerance(dtype, 64, std::numeric_limits<double>::infinity(), 1));
+    EXPECT_TRUE(attention_tolerance(dtype, 64, 100, std::sqrt(1.9e-5) / (u * 8), 1));
+    EXPECT_FALSE(attention_tolerance(dtype, 64, 100, std::sqrt(2.1e-5) / (u * 8), 1));
+    EXPECT_FALSE(attention_tolerance(dtype, 64, 100, std::numeric_limits<double>::infinity(), 1));
   }
 }
 
