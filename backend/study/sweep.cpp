@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -19,11 +20,27 @@ namespace spscope {
 namespace {
 
 // Columns behind those of the keys. Times are of one layer pass; *_spread is the standard deviation over seeds.
-constexpr std::string_view kColumns[] = {"strategy",      "setting",          "status",          "seeds",
-                                         "layer_ns",      "layer_ns_spread",  "speedup",         "speedup_spread",
-                                         "end_to_end_ns", "samples_per_hour", "imbalance_ratio", "bytes_sent_rank",
-                                         "density",       "uneven_heads",     "scope",           "mode",
-                                         "compute",       "network",          "config_hash",     "tool_version"};
+constexpr std::string_view kColumns[] = {"strategy",
+                                         "setting",
+                                         "status",
+                                         "seeds",
+                                         "layer_ns",
+                                         "layer_ns_spread",
+                                         "speedup",
+                                         "speedup_spread",
+                                         "end_to_end_ns",
+                                         "samples_per_hour",
+                                         "imbalance_ratio",
+                                         "bytes_sent_rank",
+                                         "density",
+                                         "uneven_heads",
+                                         "scope",
+                                         "mode",
+                                         "compute",
+                                         "network",
+                                         "rows",
+                                         "config_hash",
+                                         "tool_version"};
 enum Field : std::size_t {
   kStrategy,
   kSetting,
@@ -43,6 +60,7 @@ enum Field : std::size_t {
   kMode,
   kCompute,
   kNetwork,
+  kRows,  // of the cell
   kHash,
   kVersion,
   kNumFields
@@ -75,7 +93,8 @@ std::string whole(std::optional<double> value) { return value ? fmt::format("{:.
 std::optional<double> number_in(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && std::isfinite(value)))
+    return std::nullopt;
   return value;
 }
 
@@ -105,6 +124,18 @@ std::string common_text(std::span<const Job* const> jobs) {
                                  : device_name(first.cluster.preset.name));
   if (agree(scope)) parts.emplace_back(first.config.run.scope == RunScope::kLayer ? "whole layers" : "attention");
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// The first figure of a row that the sweep cannot have written: times, counts and ratios are numbers of at least 0, or
+// there is none. nullptr when there is no such figure.
+const CsvCell* wrong_figure(std::span<const CsvCell> fields) {
+  const bool ran = fields[kStatus].text == "ok";
+  for (const Field f : {kSeeds, kLayerNs, kLayerSpread, kSpeedup, kSpeedupSpread, kEndToEnd, kSamples, kImbalance,
+                        kBytes, kDensity, kRows}) {
+    const bool needed = f == kSeeds || f == kRows || (ran && f == kLayerNs);
+    if (fields[f].text.empty() ? needed : !number_in(fields[f].text)) return &fields[f];
+  }
+  return nullptr;
 }
 
 // Of a table that is the sweep's own: each row that cannot be read, with its line.
@@ -196,17 +227,28 @@ void SweepTable::resume(const std::string& path, std::span<const SweepCell> cell
     throw Error(ErrorCode::kUsage,
                 fmt::format("\"{}\" is not the table of a sweep over {}", path, fmt::join(keys_, ", ")),
                 "name another file, or begin anew with --force");
-  std::string last;
+  std::vector<Problem> problems;
   for (const std::vector<CsvCell>& cells_of_row : table->rows) {
+    if (const CsvCell* wrong = wrong_figure(std::span(cells_of_row).subspan(keys_.size())))
+      problems.push_back({ErrorCode::kUsage, "", fmt::format("\"{}\" is no figure that a sweep writes", wrong->text),
+                          "", wrong->place});
     std::vector<std::string> row;
     for (const CsvCell& cell : cells_of_row) row.push_back(cell.text);
     const auto column = [&](Field c) { return row[keys_.size() + c]; };
     const std::vector<std::string> values(row.begin(), row.begin() + std::ssize(keys_));
-    last = fmt::format("{} {} {} {}", fmt::join(values, " "), column(kHash), column(kSeeds), column(kVersion));
-    if (std::ranges::any_of(cells, [&](const SweepCell& cell) { return key_of(cell) == last; }))
-      rows_[last].push_back(std::move(row));
+    const std::string key =
+        fmt::format("{} {} {} {}", fmt::join(values, " "), column(kHash), column(kSeeds), column(kVersion));
+    if (std::ranges::any_of(cells, [&](const SweepCell& cell) { return key_of(cell) == key; }))
+      rows_[key].push_back(std::move(row));
   }
-  if (!text->ends_with('\n')) rows_.erase(last);  // more rows of the cell were cut off
+  if (!problems.empty()) throw damaged_rows(Error(std::move(problems)));
+  // A cell that has lost a row, or has one twice, runs again.
+  std::erase_if(rows_, [&](const auto& cell) {
+    std::set<std::string> strategies;
+    for (const std::vector<std::string>& row : cell.second) strategies.insert(row[keys_.size() + kStrategy]);
+    const std::string rows = cell.second.front()[keys_.size() + kRows];
+    return strategies.size() != cell.second.size() || rows != std::to_string(cell.second.size());
+  });
 }
 
 void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
@@ -218,6 +260,7 @@ void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
     row[kSetting] = result.label;
     row[kStatus] = result.legal() ? "ok" : "cannot run: " + result.reason();
     row[kSeeds] = std::to_string(cell.seeds);
+    row[kRows] = std::to_string(runs.together.strategies.size());
     row[kScope] = runs.together.workload.scope;
     row[kMode] = choice_name(result.mode);
     row[kHash] = cell.hash;

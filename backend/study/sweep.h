@@ -40,7 +40,8 @@ class SweepTable {
   SweepTable(std::span<const SweepAxis> axes, std::string tool_version);
 
   // Reads what an earlier sweep of the same axes wrote to `path`, and keeps the rows of `cells`; nothing when there is
-  // no such file. Throws Error(kUsage): the file is another table.
+  // no such file. A cell that has lost a row is not kept. Throws Error(kUsage): the file is another table, or has a
+  // figure that no sweep writes.
   void resume(const std::string& path, std::span<const SweepCell> cells);
   bool has(const SweepCell& cell) const { return rows_.contains(key_of(cell)); }
   void add(const SweepCell& cell, const SeededRuns& runs);

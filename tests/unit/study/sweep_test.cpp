@@ -90,17 +90,29 @@ TEST(Sweep, GoesOnFromItsOwnTableOnly) {
   SweepTable cut(axes, "v");
   cut.resume(path, cells);
   EXPECT_FALSE(cut.has(cells[0]));
-  // One in the middle that lost a cell is named by its line.
-  std::string damaged = table.csv(cells);
-  damaged.erase(damaged.find(',', damaged.find('\n')), 1);
-  std::ofstream(path) << damaged;
-  try {
-    cut.resume(path, cells);
-    ADD_FAILURE() << "a damaged row is read";
-  } catch (const Error& error) {
-    ASSERT_EQ(error.problems().size(), 1u);
-    EXPECT_EQ(error.problems()[0].place.line, 2);
-    EXPECT_THAT(error.problems()[0].hint, testing::HasSubstr("delete that line"));
+  // Nor are the rows of a cell that has lost one, or has one twice.
+  const std::string whole = table.csv(cells), last = whole.substr(whole.rfind('\n', whole.size() - 2) + 1);
+  for (const std::string& text : {whole.substr(0, whole.size() - last.size()), whole + last}) {
+    std::ofstream(path) << text;
+    SweepTable lost(axes, "v");
+    lost.resume(path, cells);
+    EXPECT_FALSE(lost.has(cells[0]));
+  }
+  // A row in the middle with a field too few, or a time that none is, is named by its line.
+  std::string narrow = whole;
+  narrow.erase(narrow.find(',', narrow.find('\n')), 1);
+  const std::size_t time = whole.find(",ok,1,") + 6;
+  for (const std::string& damaged : {narrow, std::string(whole).insert(time, "-"),
+                                     std::string(whole).replace(time, whole.find(',', time) - time, "nan")}) {
+    std::ofstream(path) << damaged;
+    try {
+      cut.resume(path, cells);
+      ADD_FAILURE() << "a damaged row is read";
+    } catch (const Error& error) {
+      ASSERT_EQ(error.problems().size(), 1u);
+      EXPECT_EQ(error.problems()[0].place.line, 2);
+      EXPECT_THAT(error.problems()[0].hint, testing::HasSubstr("delete that line"));
+    }
   }
 }
 
