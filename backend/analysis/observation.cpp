@@ -154,7 +154,7 @@ void require_strategies(const StoreReader& reader, const std::string& verb) {
   throw Error(
       ErrorCode::kUsage,
       fmt::format("\"{}\" is of a program that was observed, {}: it has no strategies to {}", reader.path(),
-                  observed.front().command, verb),
+                  observed.front().short_command(), verb),
       fmt::format("spscope report \"{0}\" says what it did, of several such files one after the other, and spscope sql "
                   "\"{0}\" answers questions about its events; only files of spscope run have strategies",
                   reader.path()));

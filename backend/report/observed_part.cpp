@@ -236,7 +236,7 @@ Section collectors_section(const Observation& o) {
 
 Part observed_part(const Observation& o) {
   Part part;
-  part.title = o.run.command;
+  part.title = o.run.short_command();
   part.subtitle = "observed, all times measured; " + ranks_text(o);
   if (o.run.finished)
     part.subtitle +=

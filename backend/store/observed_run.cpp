@@ -28,6 +28,12 @@ RunRecord record_of(StrategyId strategy) {
 
 }  // namespace
 
+std::string ObservedRun::short_command() const {
+  constexpr std::size_t kMost = 200;
+  const std::string_view first = first_characters(command, kMost);
+  return std::string(first) + (first.size() < command.size() ? "…" : "");
+}
+
 RunId begin_observed_run(StoreWriter& writer, const std::string& command) {
   const std::string text = clean_text(command).text;
   WorkloadRecord workload;

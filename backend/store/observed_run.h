@@ -17,10 +17,13 @@ class StoreWriter;
 
 struct ObservedRun {
   RunId run = {};
-  std::string command = {};  // as a shell would take it
+  std::string command = {};  // as a shell would take it; up to 64 KiB
   int ranks = 1, nodes = 1;
   bool finished = false;                  // false: nobody saw the program end, and the times are 0
   std::int64_t begin_ns = 0, end_ns = 0;  // run clock
+
+  // The command in headings and messages: what goes beyond 200 bytes is "…".
+  std::string short_command() const;
 };
 
 // Writes such a head when a program begins. The run is not finished until end_observed_run().

@@ -146,7 +146,7 @@ class OverviewView final : public View {
   void draw_observed(Ui& ui, Session& session, const OpenFile& file, const Observation& o) {
     const Ui::Scope inside = ui.scope("observed");
     const auto count = [](std::int64_t of) { return count_text(static_cast<double>(of)); };
-    ui.text(o.run.command, {.face = Face::kTitle, .wrap = true});
+    ui.text(o.run.short_command(), {.face = Face::kTitle, .wrap = true});
     ui.text(who_waits_text(o), {.wrap = true});
     ui.text("This program was observed. It has no strategies to compare, and all its times are measured.",
             {.ink = Token::kMuted, .wrap = true});

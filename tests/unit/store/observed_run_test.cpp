@@ -123,6 +123,10 @@ TEST_F(ObservedRunTest, HasSumsAndNoStrategies) {
   EXPECT_EQ(refused.code(), ErrorCode::kUsage);
   EXPECT_THAT(refused.what(), HasSubstr("out.db\" is of a program that was observed, /usr/bin/python3 train.py"));
   EXPECT_THAT(refused.hint(), HasSubstr("spscope report"));
+  ObservedRun longest{.command = "é" + std::string(65535, 'x')};
+  EXPECT_EQ(longest.short_command(), "é" + std::string(198, 'x') + "…");
+  longest.command = std::string(200, 'x');
+  EXPECT_EQ(longest.short_command(), longest.command);
 }
 
 TEST_F(ObservedRunTest, WhoseEndNobodySawIsNotFinished) {
