@@ -16,7 +16,14 @@
 
 namespace spscope {
 
+void refuse_dash(const std::string& path) {
+  if (path == "-")
+    throw Error(ErrorCode::kOutputPlace, "this output cannot be standard output, which \"-\" stands for",
+                "name a file; ./- is one of that name");
+}
+
 WholeFile::WholeFile(std::string path) : path_(std::move(path)) {
+  refuse_dash(path_);
   // A rename would take the place of /dev/null for everybody.
   std::error_code unknown;
   if (std::filesystem::is_other(path_, unknown))

@@ -36,6 +36,10 @@ class WholeFile {
   int descriptor_ = -1;
 };
 
+// Throws Error (kOutputPlace) for "-", which stands for standard output where a command can write there, and never for
+// a file of that name.
+void refuse_dash(const std::string& path);
+
 // Writes `text` to `path`; on failure throws Error and changes nothing.
 void write_whole_file(const std::string& path, std::string_view text);
 

@@ -21,6 +21,8 @@ struct ReportFlags {
   bool force = false;
 };
 
+bool prints(const ReportFlags& flags) { return flags.output.empty() || flags.output == "-"; }
+
 // The format that the extension of a file name implies; "" when it implies none.
 std::string format_of_name(const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension();
@@ -41,7 +43,7 @@ std::string format_of(const CommandContext& context, const ReportFlags& flags) {
                 "leave --json out, or end the name in .json");
   if (context.json) return "json";
   if (!named.empty()) return named;
-  if (flags.output.empty()) return "markdown";  // on a terminal, the form that can be read there
+  if (prints(flags)) return "markdown";  // on a terminal, the form that can be read there
   throw Error(ErrorCode::kUsage, fmt::format("the form of \"{}\" is not known from its name", flags.output),
               "add --format html, markdown or json, or end the name in .html, .md or .json");
 }
@@ -107,9 +109,9 @@ void write_tables(CommandContext& context, const Told& told, const std::string& 
 int report(CommandContext& context, const ReportFlags& flags) {
   const bool only_figures = !flags.figures.empty() && flags.output.empty() && flags.format.empty() && !context.json;
   const std::string format = only_figures ? "" : format_of(context, flags);
-  if (format == "csv" && flags.output.empty())
+  if (format == "csv" && prints(flags))
     throw Error(ErrorCode::kUsage, "--format csv writes a file for each table, so it needs a folder", "add -o FOLDER");
-  if (!flags.output.empty() && format != "csv") require_replaceable(flags.output, flags.force);
+  if (!prints(flags) && format != "csv") require_replaceable(flags.output, flags.force);
   const Told told = read(flags.files, format);
   if (!flags.figures.empty()) write_figures(context, told.report(), flags.figures, flags.force);
   if (only_figures) return kExitDone;
@@ -120,7 +122,7 @@ int report(CommandContext& context, const ReportFlags& flags) {
   const std::string text = format == "json"       ? render_json(told.comparisons)
                            : format == "markdown" ? render_markdown(told.report())
                                                   : render_html(told.report());
-  if (flags.output.empty()) {
+  if (prints(flags)) {
     context.out << text;
     return kExitDone;
   }
@@ -140,7 +142,7 @@ Command declare_report() {
        .target = &flags->files,
        .required = true},
       {.names = "-o,--output",
-       .help = "write to this file, or for csv into this folder, instead of printing",
+       .help = "write to this file, or for csv into this folder, instead of printing; - prints",
        .target = &flags->output},
       {.names = "--format",
        .help = "form of the report; else by the name of the output file",

@@ -113,6 +113,7 @@ FileKind file_kind(const std::string& path) {
 
 void OutputFile::check(const std::string& path, bool force) {
   if (path.empty()) throw Error(ErrorCode::kOutputPlace, "the output has no path", "name a file with -o");
+  refuse_dash(path);
   refuse_other_format(path);
   check_folder(path);
   const FileKind kind = file_kind(path);

@@ -17,6 +17,18 @@ expect_exit 0 report kept.db --format json
 cp "$out" said
 expect_exit 0 compare kept.db --json
 cmp "$out" said || fail "the JSON of report and compare differ"
+# -o - is standard output, and never a file of that name.
+for form in '' '--format html' '--json'; do
+  # shellcheck disable=SC2086 # a flag and its value
+  expect_exit 0 report kept.db $form
+  cp "$out" said
+  # shellcheck disable=SC2086
+  expect_exit 0 report kept.db $form -o -
+  cmp "$out" said || fail "-o - prints something else: $form"
+done
+expect_refused '-o FOLDER' -- report kept.db --format csv -o -
+expect_refused 'SPS-158' 'standard output' './-' -- run "${small[@]}" -s ring -o -
+expect_refused 'SPS-158' 'standard output' -- mask generate window -o -
 expect_files kept.db page.html page.md said
 
 part csv
