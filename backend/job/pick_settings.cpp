@@ -7,6 +7,7 @@
 
 #include "backend/base/result.h"
 #include "backend/job/layer_request.h"
+#include "backend/job/plan_size.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/memory_need.h"
 #include "backend/schedule/schedule.h"
@@ -82,7 +83,10 @@ class Race {
  private:
   // The plan of a setting on a request; nothing when no machine can hold it or it is refused otherwise.
   Result<Plan> plan_of(const Request& request, const Parameters& parameters, const Decision& decision) const {
-    return capture([&] { return make_plan(strategy_, request, parameters, decision); });
+    return capture([&] {
+      require_room_for_plan(std::string(strategy_.name), decision, request);
+      return make_plan(strategy_, request, parameters, decision);
+    });
   }
 
   // Whether ranks hold what the plan needs. Of settings that do not the run says why, where all are such.
@@ -192,6 +196,16 @@ bool pick_setting(const Job& job, std::span<const Request> samples, const std::a
   return true;
 }
 
+// The first look at every setting, on one core.
+double picking_seconds(const Job& job, const Request& sample) {
+  double seconds = 0;
+  for (const ChosenStrategy& c : job.strategies)
+    if (c.unpicked())
+      for (const Parameters& parameters : settings_of(job, c, sample))
+        seconds += plan_size(c.strategy->decide(sample, parameters), sample).seconds;
+  return seconds;
+}
+
 }  // namespace
 
 std::int64_t scheduled_ns(const Job& job, const Plan& plan) {
@@ -202,6 +216,11 @@ bool has_unpicked(const Job& job) { return std::ranges::any_of(job.strategies, &
 
 std::vector<ChosenStrategy> pick_settings(const Job& job, std::span<const Request> samples,
                                           const PickOptions& options) {
+  constexpr int kManyRanks = 256;  // fewer take seconds
+  if (options.on_note && samples.front().ranks >= kManyRanks)
+    if (const std::string note = planning_note(samples.front().ranks, picking_seconds(job, samples.front()));
+        !note.empty())
+      options.on_note(note);
   std::vector<ChosenStrategy> chosen = job.strategies;
   std::erase_if(chosen, [&](ChosenStrategy& c) {
     if (!c.unpicked()) return false;

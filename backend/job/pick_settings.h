@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace spscope {
 
 struct PickOptions {
   std::function<void(std::string_view strategy)> on_strategy = {};  // whose settings are compared next
+  std::function<void(const std::string& text)> on_note = {};        // how long picking takes, where that is long
   const std::atomic<bool>* interrupt = nullptr;                     // set: the best so far are taken
 };
 

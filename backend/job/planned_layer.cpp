@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "backend/base/clock.h"
+#include "backend/base/stop_point.h"
+#include "backend/job/plan_size.h"
 #include "backend/plan/passes_at_once.h"
 #include "backend/plan/verify.h"
 #include "backend/schedule/memory.h"
@@ -53,12 +55,14 @@ PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, co
   PlannedLayer planned;
   planned.mesh = mesh_of(decision.decision, request);
   planned.decided = decision.decided;
+  require_room_for_plan(chosen.id, decision.decision, request);
   const std::int64_t begin = now_ns();
   planned.plan = make_plan(*chosen.strategy, request, chosen.parameters, decision.decision);
   const Plan& plan = planned.plan;
   require_valid(chosen, plan, request);
   planned.planning_ns = decision.deciding_ns + now_ns() - begin;
   planned.volume = plan_volume(plan, request);
+  stop_point();
   planned.tiles = plan_tiles(plan, request);
   planned.imbalance = imbalance_ratios(plan, attended_area(plan));
   planned.planned_imbalance_ratio = known_imbalance_ratio(chosen, request, decision.decision, planned.imbalance.plain);
@@ -89,6 +93,7 @@ Problem refusal(const ChosenStrategy& chosen, const Error& error) {
 std::vector<Traffic> traffic_of(const Plan& plan, const Request& request) {
   std::map<std::tuple<int, int, std::string>, Traffic> pairs;
   for_each_sent_tensor(plan, request, [&](const Message& m, const char* tensor, std::int64_t bytes, bool first) {
+    stop_point();
     Traffic& t = pairs[{m.src, m.dst, tensor}];
     t.src = m.src;
     t.dst = m.dst;

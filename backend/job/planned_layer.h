@@ -32,7 +32,7 @@ struct PlannedLayer {
 RankMesh mesh_of(const Decision& decision, const Request& request);
 
 // Throws Error(kPlanInvalid) when the plan breaks a rule: a defect of the strategy, named with the rule; and
-// Error(kPlanTooLarge) when no machine can hold it. REQUIRES: the strategy is legal for the request.
+// Error(kPlanTooLarge) when no machine, or not this one, can hold it. REQUIRES: the strategy is legal for the request.
 PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, const LayerDecision& decision);
 // The same, for a caller that goes on with the other strategies: these Errors, and that a plan moves what its ranks do
 // not hold (kPlanNotHeld), are returned. All others are thrown.

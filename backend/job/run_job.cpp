@@ -11,6 +11,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "backend/base/stop_point.h"
 #include "backend/execute/agree.h"
 #include "backend/execute/cuda_rows.h"
 #include "backend/job/combine_passes.h"
@@ -20,6 +21,7 @@
 #include "backend/job/layer_times.h"
 #include "backend/job/machine.h"
 #include "backend/job/pick_settings.h"
+#include "backend/job/plan_size.h"
 #include "backend/job/progress_count.h"
 #include "backend/job/reference_cache.h"
 #include "backend/job/result_of_plans.h"
@@ -279,6 +281,7 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
                                      ? try_plan_layer(*strategy.chosen, where.request, decision)
                                      : try_plan_fitting(job, *strategy.chosen, where.request, decision);
   if (!planned) {
+    if (options.world == nullptr && running.interrupted()) return std::nullopt;  // what was tried ended early, too
     running.refuse(strategy, planned.error());
     return std::nullopt;
   }
@@ -395,6 +398,16 @@ void begin_workload(RunningJob& running, const MaskSource& masks, const LayerOfJ
   running.strategies = store_strategies(running.job, head, where, running.workload, running.progress);
 }
 
+// From the decisions of the first layer.
+void note_planning(const RunningJob& running, const LayerOfJob& where) {
+  double seconds = 0;
+  for (const StoredStrategy& strategy : running.strategies)
+    if (strategy.legal) seconds += plan_size(where.decisions[strategy.position].decision, where.request).seconds;
+  const RunSection& run = running.job.config.run;
+  const double passes = static_cast<double>(running.job.layers.size()) * run.denoise_steps;
+  if (run.mode != RunMode::kExecute) running.note(planning_note(where.request.ranks, seconds * passes));
+}
+
 // Schedules and stores what is held, and makes it durable. Returns how many layer passes that were.
 int store_held(RunningJob& running) {
   std::vector<RunPass> held = std::exchange(running.held, {});
@@ -418,11 +431,28 @@ int store_held(RunningJob& running) {
   return static_cast<int>(held.size());
 }
 
+std::size_t num_ops(const RunPass& pass) {
+  std::size_t ops = 0;
+  for (const RunLayer& run : pass.runs) ops += run.planned.plan.ops.size();
+  return ops;
+}
+
 std::size_t num_held_ops(const RunningJob& running) {
   std::size_t ops = 0;
-  for (const RunPass& pass : running.held)
-    for (const RunLayer& run : pass.runs) ops += run.planned.plan.ops.size();
+  for (const RunPass& pass : running.held) ops += num_ops(pass);
   return ops;
+}
+
+// What is held when no more layer passes come. After an interrupt as much of it as is scheduled within half a second.
+int store_what_is_left(RunningJob& running) {
+  constexpr std::size_t kMostOps = std::size_t{1} << 18;
+  const StopScope goes_on(nullptr);
+  if (running.interrupted()) {
+    std::size_t ops = 0, kept = 0;
+    while (kept < running.held.size() && (ops += num_ops(running.held[kept])) <= kMostOps) ++kept;
+    running.held.resize(kept);
+  }
+  return store_held(running);
 }
 
 // Holds a layer pass that every strategy has done. Returns how many are stored now: one, where nothing is scheduled.
@@ -449,7 +479,10 @@ std::optional<int> run_layer_pass(RunningJob& running, const ActivationSource& a
   if (at_once > 1) request = request_at_once(of_pass.request, at_once);
   const LayerOfJob where{of_pass.denoise_step, of_pass.layer, of_pass.masks, request ? *request : of_pass.request,
                          of_pass.decisions};
-  if (running.strategies.empty()) begin_workload(running, masks, where);
+  if (running.strategies.empty()) {
+    begin_workload(running, masks, where);
+    note_planning(running, where);
+  }
   const std::optional<LayerInputs> inputs = inputs_of(running, activations, of_pass);
   if (!inputs) return std::nullopt;
   std::optional<std::vector<RunLayer>> runs = run_layer(running, where, *inputs);
@@ -471,6 +504,7 @@ std::vector<MachineFact> facts_of_times(const Job& job, const RankWorld* world) 
 PickOptions picking(const Job& job, const RunOptions& options) {
   PickOptions pick;
   pick.interrupt = options.interrupt;
+  pick.on_note = options.on_note;
   if (!options.on_progress) return pick;
   pick.on_strategy = [&job, &options](std::string_view strategy) {
     RunProgress now;
@@ -486,10 +520,14 @@ PickOptions picking(const Job& job, const RunOptions& options) {
 }  // namespace
 
 RunOutcome run_job(const Job& asked, const RunTarget& target, const RunOptions& options) {
+  // Several processes leave together, where each has asked the others.
+  const StopScope stops(options.world == nullptr ? options.interrupt : nullptr);
   // What the layers run on. Throws when files of the config do not fit the model.
   const ActivationSource activations(asked);
   MaskSource masks(asked, activations);
-  const Job job = with_picked_settings(asked, masks, picking(asked, options));
+  Job job = asked;
+  const auto picked = failure_of([&] { job = with_picked_settings(asked, masks, picking(asked, options)); });
+  if (picked && picked->code() != ErrorCode::kInterrupted) throw *picked;
 
   RunningJob running{job, target, options, ProgressCount(options.on_progress, job, options.shards), {}};
   running.note(crowding_note(job));
@@ -506,9 +544,10 @@ RunOutcome run_job(const Job& asked, const RunTarget& target, const RunOptions& 
     outcome.layer_passes_done += done.value_or(0);
     return done.has_value();
   };
-  const std::optional<Error> failure = failure_of(
+  std::optional<Error> failure = failure_of(
       [&] { for_each_layer(job, masks, run_pass, stages, options.world == nullptr ? options.interrupt : nullptr); });
-  if (running.scheduler) outcome.layer_passes_done += store_held(running);  // what an interrupt or failure left
+  if (failure && failure->code() == ErrorCode::kInterrupted) failure.reset();
+  if (running.scheduler) outcome.layer_passes_done += store_what_is_left(running);
   if (failure) throw *failure;
 
   running.progress.say("merge");

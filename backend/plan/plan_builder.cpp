@@ -7,6 +7,7 @@
 #include "backend/base/check.h"
 #include "backend/base/error.h"
 #include "backend/base/ids.h"
+#include "backend/base/stop_point.h"
 
 namespace spscope {
 
@@ -41,6 +42,7 @@ PostId PlanBuilder::add_post(Post post) {
 }
 
 OpId PlanBuilder::add_op(PostId post, int rank) {
+  stop_point();
   if (plan_.ops.size() >= kMaxPlanOps)
     throw Error(
         ErrorCode::kPlanTooLarge, fmt::format("the plan has more than {} ops", kMaxPlanOps),

@@ -1,5 +1,6 @@
 #include "backend/plan/verify.h"
 
+#include "backend/base/stop_point.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope {
@@ -36,13 +37,13 @@ PlanIndex::PlanIndex(const Plan& plan)
       lane_position_(plan.ops.size()),
       members_(plan.groups.size() * at(plan.ranks), false) {
   const auto num_ops = static_cast<OpId>(plan.ops.size());
-  for (OpId op = 0; op < num_ops; ++op)
+  for (OpId op = 0; op < num_ops; ++op, stop_point())
     for_each_list(plan, op, [](IdLists& list, std::size_t key, OpId) { list.reserve(key); });
   for (IdLists* list : {&of_post_, &of_lane_, &makers_, &uses_, &barriers_, &ends_}) list->open();
-  for (OpId op = 0; op < num_ops; ++op)
+  for (OpId op = 0; op < num_ops; ++op, stop_point())
     for_each_list(plan, op, [](IdLists& list, std::size_t key, OpId id) { list.put(key, id); });
   std::vector<std::int32_t> length(at(ranks_) * at(lanes_), 0);
-  for (OpId op = 0; op < num_ops; ++op)
+  for (OpId op = 0; op < num_ops; ++op, stop_point())
     lane_position_[at(op)] = length[lane_slot(plan.ops[at(op)].rank, plan.post_of(plan.ops[at(op)]).lane)]++;
   for (GroupId group = 0; group < static_cast<GroupId>(plan.groups.size()); ++group)
     for (int rank : plan.group(group)) members_[slot(group, rank)] = true;

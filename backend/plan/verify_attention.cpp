@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "backend/base/stop_point.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope::verifying {
@@ -169,13 +170,13 @@ void Attention::check_cell(AccId acc_id, int rank, const Box& cell, std::span<co
 void check_attends(const Context& c, Findings& found) {
   Attention attention(c, found);
   for (AccId acc = 0; acc < static_cast<AccId>(c.plan.accumulators.size()); ++acc)
-    for (int rank = 0; rank < c.plan.ranks; ++rank) attention.check_uses(acc, rank);
+    for (int rank = 0; rank < c.plan.ranks; ++rank, stop_point()) attention.check_uses(acc, rank);
 }
 
 void check_coverage(const Context& c, Findings& found) {
   Attention attention(c, found);
   for (AccId acc = 0; acc < static_cast<AccId>(c.plan.accumulators.size()); ++acc)
-    for (int rank = 0; rank < c.plan.ranks; ++rank) attention.check_coverage(acc, rank);
+    for (int rank = 0; rank < c.plan.ranks; ++rank, stop_point()) attention.check_coverage(acc, rank);
 }
 
 }  // namespace spscope::verifying

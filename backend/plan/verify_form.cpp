@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/base/stop_point.h"
 #include "backend/mask/block_mask.h"
 #include "backend/plan/verify_internal.h"
 
@@ -241,7 +242,7 @@ class Form {
   }
 
   void check_ops() {
-    for (std::size_t i = 0; i < p_.ops.size(); ++i) check_op(static_cast<OpId>(i));
+    for (std::size_t i = 0; i < p_.ops.size(); ++i, stop_point()) check_op(static_cast<OpId>(i));
   }
 
   void check_op(OpId id) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/base/stop_point.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope::verifying {
@@ -16,6 +17,7 @@ namespace {
 
 void check_order(const Plan& p, Findings& found) {
   for (OpId id = 0; id < static_cast<OpId>(p.ops.size()); ++id) {
+    stop_point();
     const Op& op = p.ops[at(id)];
     if (id > 0 && p.ops[at(id - 1)].post > op.post)
       found.add(Rule::kOrder, fmt::format("op {} is listed after an op of a later post", id));
@@ -35,6 +37,7 @@ void check_members(const Plan& p, const PlanIndex& index, Findings& found) {
   for (PostId id = 0; id < static_cast<PostId>(p.posts.size()); ++id) {
     const PostKind kind = p.posts[at(id)].kind;
     if (!communicates(kind)) continue;
+    stop_point();
     for (OpId op_id : index.ops_of_post(id)) {
       const Op& op = p.ops[at(op_id)];
       if (std::exchange(last_post[at(op.rank)], id) == id)
@@ -80,12 +83,12 @@ void check_message(const Plan& p, const PlanIndex& index, MessageId id, Findings
 class EventGraph {
  public:
   explicit EventGraph(const Context& c) : c_(c), out_(2 * c.plan.ops.size()), missing_(2 * c.plan.ops.size(), 0) {
-    for (OpId id = 0; id < static_cast<OpId>(c.plan.ops.size()); ++id)
+    for (OpId id = 0; id < static_cast<OpId>(c.plan.ops.size()); ++id, stop_point())
       if (c.plan.post_of(c.plan.ops[at(id)]).lane > 0) member_[{c.plan.ops[at(id)].post, c.plan.ops[at(id)].rank}] = id;
   }
 
   void check(Findings& found) {
-    for (OpId id = 0; id < static_cast<OpId>(c_.plan.ops.size()); ++id) add_op(id, found);
+    for (OpId id = 0; id < static_cast<OpId>(c_.plan.ops.size()); ++id, stop_point()) add_op(id, found);
     for (int rank = 0; rank < c_.plan.ranks; ++rank)
       for (int lane = 0; lane < c_.plan.lanes; ++lane) {
         const auto ops = c_.index.ops_of_lane(rank, lane);
@@ -166,6 +169,7 @@ void check_program_order(const Context& c, Findings& found) {
   std::vector<std::int32_t> lane_ended(at(p.ranks) * at(p.lanes), 0);
   std::vector<std::int32_t> ended(p.ops.size(), 0);  // by op: how much of its rank's program has ended when it ends
   for (OpId id = 0; id < static_cast<OpId>(p.ops.size()); ++id) {
+    stop_point();
     const Op& op = p.ops[at(id)];
     const Post& post = p.post_of(op);
     std::int32_t& before = lane_ended[at(op.rank) * at(p.lanes) + at(post.lane)];

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "backend/base/stop_point.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope::verifying {
@@ -19,7 +20,7 @@ class Reads {
   void check() {
     for (int rank = 0; rank < p_.ranks; ++rank)
       if (!c_.index.barriers(rank).empty()) check_barriers(rank);
-    for (OpId id = 0; id < static_cast<OpId>(p_.ops.size()); ++id)
+    for (OpId id = 0; id < static_cast<OpId>(p_.ops.size()); ++id, stop_point())
       for_each_read(p_, p_.ops[at(id)],
                     [&](int rank, ValueId value, const Box& box) { check_read(id, rank, value, box); });
   }

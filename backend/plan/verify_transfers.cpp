@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "backend/base/stop_point.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope::verifying {
@@ -19,10 +20,10 @@ class Transfers {
   }
 
   void check() {
-    for (MessageId id = 0; id < static_cast<MessageId>(p_.messages.size()); ++id) check_bytes(id);
+    for (MessageId id = 0; id < static_cast<MessageId>(p_.messages.size()); ++id, stop_point()) check_bytes(id);
     find_callers();
     for (ValueId id = 0; id < static_cast<ValueId>(p_.values.size()); ++id)
-      for (int rank = 0; rank < p_.ranks; ++rank) check_value(id, rank);
+      for (int rank = 0; rank < p_.ranks; ++rank, stop_point()) check_value(id, rank);
   }
 
  private:
@@ -32,7 +33,7 @@ class Transfers {
   // Every message fills its box of the target at its receiver.
   template <typename Visit>
   void for_each_fill_of_plan(Visit&& visit) const {
-    for (MessageId id = 0; id < static_cast<MessageId>(p_.messages.size()); ++id)
+    for (MessageId id = 0; id < static_cast<MessageId>(p_.messages.size()); ++id, stop_point())
       visit(slot(post_of(id).dst, p_.messages[at(id)].dst), id);
   }
 
@@ -48,6 +49,7 @@ class Transfers {
     copy_.assign(p_.values.size(), kNone);
     maker_.assign(p_.values.size(), kNone);
     for (PostId id = 0; id < static_cast<PostId>(p_.posts.size()); ++id) {
+      stop_point();
       const Post& post = p_.posts[at(id)];
       if (post.dst == kNone || c_.index.ops_of_post(id).empty()) continue;
       PostId& call = (post.kind == PostKind::kCopy ? copy_ : maker_)[at(post.dst)];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/base/stop_point.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope::verifying {
@@ -24,9 +25,10 @@ class Types {
   Types(const Context& c, Findings& found) : c_(c), p_(c.plan), found_(found) {}
 
   void check() {
-    for (ValueId id = 0; id < static_cast<ValueId>(p_.values.size()); ++id) check_value(id);
-    for (PostId id = 0; id < static_cast<PostId>(p_.posts.size()); ++id) check_post(id);
+    for (ValueId id = 0; id < static_cast<ValueId>(p_.values.size()); ++id, stop_point()) check_value(id);
+    for (PostId id = 0; id < static_cast<PostId>(p_.posts.size()); ++id, stop_point()) check_post(id);
     for (OpId id = 0; id < static_cast<OpId>(p_.ops.size()); ++id) {
+      stop_point();
       const Op& op = p_.ops[at(id)];
       if (p_.kind_of(op) != PostKind::kAttend) check_work(id, op);
     }

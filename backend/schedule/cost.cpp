@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backend/base/ids.h"
+#include "backend/base/stop_point.h"
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/plan_access.h"
 
@@ -153,6 +154,7 @@ HostTimes host_times(const Plan& plan, const KernelCostProfile& profile) {
   std::vector<double> clock_ns(at(plan.ranks), 0);
   times.issue_ns.reserve(plan.ops.size());
   for (const Op& op : plan.ops) {
+    stop_point();
     double& clock = clock_ns[at(op.rank)];
     times.issue_ns.push_back(std::llround(clock));
     if (!communicates(plan.kind_of(op)))

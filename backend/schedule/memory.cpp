@@ -6,6 +6,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/ids.h"
+#include "backend/base/stop_point.h"
 #include "backend/schedule/buffers.h"
 
 namespace spscope {
@@ -28,7 +29,7 @@ struct Life {
 
 std::vector<Life> lives(const Plan& plan, const Timeline& timeline, const BufferTable& table) {
   std::vector<Life> lives(table.buffers().size());
-  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+  for (std::size_t id = 0; id < plan.ops.size(); ++id, stop_point()) {
     const OpTimes& times = timeline.ops[id];
     const PostId post = plan.ops[id].post;
     const Instant begin{times.post_ns, post}, end{times.end_ns, times.end_ns > times.post_ns ? kNone : post};

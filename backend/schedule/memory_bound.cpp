@@ -16,6 +16,7 @@
 #include <map>
 
 #include "backend/base/ids.h"
+#include "backend/base/stop_point.h"
 #include "backend/schedule/buffers.h"
 #include "backend/schedule/memory.h"
 
@@ -81,7 +82,7 @@ void BoundedMemory::set_clocks() {
   position_.resize(plan_.ops.size());
   clocks_.assign(plan_.ops.size() * num_lanes, -1);
   fences_.resize(at(plan_.ranks));
-  for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id) {
+  for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id, stop_point()) {
     const int rank = op(id).rank;
     std::int32_t* mine = clock(id);
     const auto learn = [&](OpId before) {
@@ -119,7 +120,7 @@ void BoundedMemory::use_from_afar(std::int32_t buffer, OpId id, bool writes) {
 void BoundedMemory::collect_uses() {
   uses_.resize(table_.buffers().size());
   last_user_.assign(table_.buffers().size() * at(plan_.lanes), -1);
-  for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id)
+  for (OpId id = 0; id < static_cast<OpId>(plan_.ops.size()); ++id, stop_point())
     table_.for_each_use(plan_, op(id), [&](std::int32_t buffer, bool writes) {
       uses_[at(buffer)].used = true;
       if (table_.buffers()[at(buffer)].rank == op(id).rank)

@@ -10,6 +10,7 @@
 #include "backend/base/check.h"
 #include "backend/base/flat_map.h"
 #include "backend/base/ids.h"
+#include "backend/base/stop_point.h"
 #include "backend/schedule/shared_link.h"
 
 namespace spscope {
@@ -206,6 +207,7 @@ Timeline Engine::run(const CancelToken* cancelled) {
         std::pop_heap(events_.begin(), events_.end());
         events_.pop_back();
         handle(event);
+        stop_point();
         if (++handled % kEventsPerLook == 0 && cancelled != nullptr) cancelled->require_going();
         post_ready();
       }

@@ -9,6 +9,7 @@
 #include "backend/analysis/whole_model.h"
 #include "backend/base/check.h"
 #include "backend/base/number_text.h"
+#include "backend/base/stop_point.h"
 #include "backend/job/pick_settings.h"
 #include "backend/job/result_of_plans.h"
 #include "backend/report/format.h"
@@ -38,12 +39,13 @@ DivisionTime time_of(const Job& job, Comparison together) {
 // schedules layer passes one by one, which costs strategies that overlap them up to 8 %.
 Job with_the_fastest(const Job& job, const QuietRun& options) {
   constexpr double kMayStillWin = 1.2;
+  const StopScope stops(&options.stop);
   Job picked = job;
   picked.mask_cache = options.mask_cache;
   {
     const ActivationSource activations(picked);
     MaskSource masks(picked, activations);
-    picked = with_picked_settings(picked, masks, {.interrupt = &options.stop});
+    picked = with_picked_settings(picked, masks, {.on_note = options.on_warning, .interrupt = &options.stop});
   }
   std::int64_t best_ns = std::numeric_limits<std::int64_t>::max();
   const auto is_timed = [](const ChosenStrategy& c) { return c.from_all && c.pick && c.pick->settings > 0; };

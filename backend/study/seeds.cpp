@@ -8,6 +8,7 @@
 
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/layer_spread.h"
+#include "backend/base/stop_point.h"
 #include "backend/job/pick_settings.h"
 
 namespace spscope {
@@ -104,6 +105,7 @@ int useful_seeds(const Job& job, int wanted) {
 }
 
 SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
+  const StopScope stops(&options.stop);
   SeededRuns runs;
   std::vector<Job> jobs;
   for (int i = 0; i < seeds; ++i) {
@@ -123,6 +125,7 @@ SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
     }
     PickOptions pick;
     pick.interrupt = &options.stop;
+    pick.on_note = options.on_warning;
     runs.strategies = pick_settings(job, samples, pick);
   }
   for (Job& j : jobs) j.strategies = runs.strategies;

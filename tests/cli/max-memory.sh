@@ -82,6 +82,16 @@ if ! grep -q __asan_init "$SPSCOPE"; then
   [ "$code" -eq 2 ] || fail "exit code $code for too many ranks"
   expect_err 'SPS-127' '4000 ranks need at least 5242880000 bytes of memory' '3072000000' 'ulimit -d' 'run.mode'
   expect_nothing
+  # A plan of 4,096 x 4,096 messages is not begun.
+  code=0
+  (
+    ulimit -d 3000000
+    exec timeout 60 "$SPSCOPE" run -s ring --set run.mode=simulate --set cluster.preset=ndr-h100-xN --set cluster.ranks=4096 -o kept.db
+  ) >"$out" 2>"$err" || code=$?
+  [ "$code" -eq 2 ] || fail "exit code $code for a plan that has no room"
+  cat "$out" >>"$err"
+  expect_err 'the plan of ring for 4096 ranks takes at least 9.378 GiB of memory, and this machine has' 'ulimit -d'
+  rm -f kept.db
 fi
 
 # More than a petabyte of events. Without -o they go to the scratch folder all the same.

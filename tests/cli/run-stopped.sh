@@ -47,6 +47,19 @@ for signals in 'TERM USR1' 'USR1 USR1' 'INT INT'; do
   rm kept.db
 done
 
+# So is a simulation that plans and schedules a million messages a layer pass, which says at its begin how long it takes.
+for seen in 'bar plans for 1,024 ranks take about 70 s' 'json "phase":"run"'; do
+  begin run -s ring --set run.mode=simulate --set cluster.preset=ndr-h100-xN --set cluster.ranks=1024 "--progress=${seen%% *}"
+  wait_for grep -qF -- "${seen#* }" "$err"
+  sleep 0.5
+  kill -TERM "$pid"
+  begin=$SECONDS
+  expect_end 1 "after: ${seen#* }"
+  [ $((SECONDS - begin)) -lt 4 ] || fail "SIGTERM took effect after $((SECONDS - begin)) s: ${seen#* }"
+  expect_err 'SPS-123'
+  expect_no_scratch
+done
+
 part headless
 expect_exit 0 run -s ring "${small[@]}" --headless -o kept.db
 python3 -B - "$err" <<'PYTHON' || fail "progress is not as expected"
