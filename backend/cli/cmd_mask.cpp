@@ -9,6 +9,7 @@
 
 #include "backend/base/json.h"
 #include "backend/base/nearest_name.h"
+#include "backend/base/printable.h"
 #include "backend/cli/command.h"
 #include "backend/cli/masks_of_run.h"
 #include "backend/cli/replaceable.h"
@@ -159,7 +160,7 @@ void print_info(CommandContext& context, const ReadMask& read) {
     context.out << fmt::format("{}\n", facts.sorted().dump(2));
     return;
   }
-  if (!read.words.empty()) context.out << fmt::format("read: {}\n", read.words);
+  if (!read.words.empty()) context.out << fmt::format("read: {}\n", printable_line(read.words));
   if (!read.to_run.empty()) context.out << fmt::format("a run takes all of them with {}\n", read.to_run);
   if (!read.with_batch.empty())
     context.out << fmt::format("if the file has samples of a batch: --axes {} --batch N takes one, from 0\n",

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/printable.h"
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
@@ -167,7 +168,7 @@ void print_merge(CommandContext& context, const std::string& path, const MergeRe
   if (!removable.empty())
     context.out << fmt::format("the files of the run remain, and can be removed once you have checked {}:\n", path);
   for (const std::string& left : removable) context.out << fmt::format("  {}\n", left);
-  for (const std::string& note : report.notes) context.err << fmt::format("note: {}\n", note);
+  for (const std::string& note : report.notes) context.err << fmt::format("note: {}\n", printable_line(note));
 }
 
 int recover(CommandContext& context, const RecoverFlags& flags) {

@@ -7,6 +7,7 @@
 
 #include "backend/analysis/mask_recipe.h"
 #include "backend/base/number_text.h"
+#include "backend/base/printable.h"
 
 namespace spscope {
 namespace {
@@ -82,8 +83,8 @@ std::string owners_text(const MaskOfRun& masks) {
     const auto most = std::ranges::max_element(by_rank);
     const std::string ratio =
         sum > 0 ? fmt::format("{:.3f}", *most * static_cast<double>(by_rank.size()) / sum) : std::string("-");
-    text += fmt::format("{:<20} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10}\n", o.label, ratio, most - by_rank.begin(),
-                        o.tiles.active, o.tiles.shared, o.tiles.redundant, o.tiles.moved);
+    text += fmt::format("{:<20} {:>9} {:>10} {:>10} {:>10} {:>10} {:>10}\n", printable_line(o.label), ratio,
+                        most - by_rank.begin(), o.tiles.active, o.tiles.shared, o.tiles.redundant, o.tiles.moved);
   }
   return text;
 }

@@ -18,18 +18,17 @@ for folder in hostile exported; do
   python3 -B "$scripts/hostile_names.py" tables "$folder" || fail "a cell is a formula"
 done
 
-
-# On a terminal and in a file. All that is not a name is left as it was, so that a command gets as far as it can.
-edit hostile.db "UPDATE strategy_parameter SET value = 'x' || char(10) || 'error SPS-999: faked'"
-python3 -B "$scripts/hostile_names.py" texts hostile.html
-for words in 'compare hostile.db' 'compare plain.db hostile.db' 'explain hostile.db --all' 'doctor hostile.db' 'report hostile.db' \
+# What commands print of them, and of a value that is no number.
+cp hostile.db parameter.db
+edit parameter.db "UPDATE strategy_parameter SET value = 'x' || char(10) || 'error SPS-999: faked'"
+for asked in 'compare hostile.db' 'compare plain.db hostile.db' 'explain hostile.db --all' 'doctor hostile.db' 'report hostile.db' \
   'report plain.db hostile.db' 'sql hostile.db SELECT*FROM+strategy' 'compare hostile.db --json' 'doctor hostile.db --json' \
-  'explain hostile.db --json'; do
-  read -ra words <<<"$words"
+  'explain hostile.db --json' 'mask info hostile.db' 'compare parameter.db' 'doctor parameter.db'; do
+  read -ra words <<<"$asked"
   spscope "${words[@]//+/ }"
-  cat "$out" "$err" >printed
-  python3 -B "$scripts/hostile_names.py" texts printed || fail "not all is text: ${words[*]}"
+  cat "$out" "$err" >>printed
 done
+python3 -B "$scripts/hostile_names.py" texts printed hostile.html || fail "not all is text"
 
 [ -n "${WIDE:-}" ] || exit 0
 command -v chromium >/dev/null || skip "chromium is not there; all but the browser was tested"
