@@ -218,7 +218,8 @@ std::vector<ChosenStrategy> pick_settings(const Job& job, std::span<const Reques
                                           const PickOptions& options) {
   constexpr int kManyRanks = 256;  // fewer take seconds
   if (options.on_note && samples.front().ranks >= kManyRanks)
-    if (const std::string note = planning_note(samples.front().ranks, picking_seconds(job, samples.front()));
+    if (const std::string note =
+            planning_note("picking settings", samples.front().ranks, picking_seconds(job, samples.front()));
         !note.empty())
       options.on_note(note);
   std::vector<ChosenStrategy> chosen = job.strategies;

@@ -45,12 +45,10 @@ void require_room_for_plan(const std::string& id, const Decision& decision, cons
               "use fewer ranks, or a strategy that communicates in smaller groups (usp with a larger ulysses degree)");
 }
 
-std::string planning_note(int ranks, double seconds) {
+std::string planning_note(std::string_view what, int ranks, double seconds) {
   if (seconds < kLeastSaidSeconds) return {};
-  return fmt::format(
-      "plans for {} ranks take {} to make, verify and schedule here; Ctrl-C or SIGTERM stops that within "
-      "a second",
-      count_text(ranks), about(seconds));
+  return fmt::format("{} for {} ranks takes {}; Ctrl-C or SIGTERM stops it within a second", what, count_text(ranks),
+                     about(seconds));
 }
 
 }  // namespace spscope

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "backend/plan/request.h"
 #include "backend/strategies/strategy.h"
@@ -22,7 +23,7 @@ PlanSize plan_size(const Decision& decision, const Request& request);
 // Throws Error (kPlanTooLarge) when the memory that this process can still get surely does not hold the plan.
 void require_room_for_plan(const std::string& id, const Decision& decision, const Request& request);
 
-// "plans for 2,048 ranks take about 3 min to make, verify and schedule; ..." when it is more than 20 seconds, else "".
-std::string planning_note(int ranks, double seconds);
+// "planning and scheduling for 2,048 ranks takes about 3 min; ..." when it is more than 20 seconds, else "".
+std::string planning_note(std::string_view what, int ranks, double seconds);
 
 }  // namespace spscope

@@ -405,7 +405,8 @@ void note_planning(const RunningJob& running, const LayerOfJob& where) {
     if (strategy.legal) seconds += plan_size(where.decisions[strategy.position].decision, where.request).seconds;
   const RunSection& run = running.job.config.run;
   const double passes = static_cast<double>(running.job.layers.size()) * run.denoise_steps;
-  if (run.mode != RunMode::kExecute) running.note(planning_note(where.request.ranks, seconds * passes));
+  if (run.mode != RunMode::kExecute)
+    running.note(planning_note("planning and scheduling", where.request.ranks, seconds * passes));
 }
 
 // Schedules and stores what is held, and makes it durable. Returns how many layer passes that were.

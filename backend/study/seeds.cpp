@@ -10,6 +10,7 @@
 #include "backend/analysis/layer_spread.h"
 #include "backend/base/stop_point.h"
 #include "backend/job/pick_settings.h"
+#include "backend/job/plan_size.h"
 
 namespace spscope {
 namespace {
@@ -95,6 +96,16 @@ void finish_sum(StrategyResult& sum, double count) {
   sum.over_layers.speedup.reset();  // passes of several seeds have one number
 }
 
+// How long the runs of all seeds take to plan and schedule, where that is long.
+std::string note_of_runs(const Job& job, std::span<const ChosenStrategy> strategies, const Request& sample, int seeds) {
+  double seconds = 0;
+  for (const ChosenStrategy& c : strategies)
+    if (c.strategy->legal(sample, c.parameters).empty())
+      seconds += plan_size(c.strategy->decide(sample, c.parameters), sample).seconds;
+  const double passes = static_cast<double>(job.layers.size()) * job.config.run.denoise_steps * seeds;
+  return planning_note("planning and scheduling", sample.ranks, seconds * passes);
+}
+
 }  // namespace
 
 int useful_seeds(const Job& job, int wanted) {
@@ -127,6 +138,9 @@ SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
     pick.interrupt = &options.stop;
     pick.on_note = options.on_warning;
     runs.strategies = pick_settings(job, samples, pick);
+    if (const std::string note = note_of_runs(job, runs.strategies, samples.front(), seeds);
+        options.on_warning && !note.empty())
+      options.on_warning(note);
   }
   for (Job& j : jobs) j.strategies = runs.strategies;
   runs.by_seed = at_once(job, jobs.size(), jobs.size(), options,

@@ -48,7 +48,7 @@ for signals in 'TERM USR1' 'USR1 USR1' 'INT INT'; do
 done
 
 # So is a simulation that plans and schedules a million messages a layer pass, which says at its begin how long it takes.
-for seen in 'bar plans for 1,024 ranks take about 70 s' 'json "phase":"run"'; do
+for seen in 'bar planning and scheduling for 1,024 ranks takes about 70 s' 'json "phase":"run"'; do
   begin run -s ring --set run.mode=simulate --set cluster.preset=ndr-h100-xN --set cluster.ranks=1024 "--progress=${seen%% *}"
   wait_for grep -qF -- "${seen#* }" "$err"
   sleep 0.5

@@ -36,10 +36,10 @@ TEST(PlanSize, GrowsWithThePairsOfRanksThatMeet) {
 }
 
 TEST(PlanSize, LongPlanningIsSaid) {
-  EXPECT_EQ(planning_note(1024, 19), "");
-  EXPECT_THAT(planning_note(2048, 61), HasSubstr("plans for 2,048 ranks take about 70 s to make, verify and schedule"));
-  EXPECT_THAT(planning_note(2048, 600), HasSubstr("about 10 min"));
-  EXPECT_THAT(planning_note(4096, 1e5), HasSubstr("about 28 h"));
+  EXPECT_EQ(planning_note("planning", 1024, 19), "");
+  EXPECT_THAT(planning_note("planning", 2048, 61), HasSubstr("planning for 2,048 ranks takes about 70 s; Ctrl-C"));
+  EXPECT_THAT(planning_note("planning", 2048, 600), HasSubstr("about 10 min"));
+  EXPECT_THAT(planning_note("planning", 4096, 1e5), HasSubstr("about 28 h"));
 }
 
 TEST(StopPoint, EndsEachStepOfALongSimulation) {
