@@ -3,7 +3,7 @@
 hostile_names.py edit STORE           puts them in place of all texts that a report shows
 hostile_names.py page PLAIN HOSTILE   the page of the edited store has no tag, attribute or link that the other has not
 hostile_names.py tables FOLDER        no cell of its CSV files is a formula
-hostile_names.py texts FILE...        what commands printed has no escape, no mark that turns text, and no faked line
+hostile_names.py texts PRINTED PAGE   what commands printed has no escape, no mark that turns text, and no faked line
 """
 import base64
 import csv
@@ -121,12 +121,13 @@ def tables(folder):
     assert cells > 100, cells
 
 
-def texts(*paths):
-    all_texts = [pathlib.Path(path).read_text(encoding="utf-8") for path in paths]
-    for text in all_texts:
-        found = UNPRINTABLE.search(text) or re.search(r"^(error SPS-999|=1\+1)", text, re.MULTILINE)
+def texts(printed, page):
+    faked = re.compile(UNPRINTABLE.pattern + r"|^(error SPS-999|=1\+1)", re.MULTILINE)
+    for path, fault in ((printed, faked), (page, UNPRINTABLE)):  # a page has no lines
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+        found = fault.search(text)
         assert not found, text[max(0, found.start() - 60):found.end() + 20]
-    assert all("error SPS-999" in text for text in all_texts)
+        assert "error SPS-999" in text, path
 
 
 {"edit": edit, "page": page, "tables": tables, "texts": texts}[sys.argv[1]](*sys.argv[2:])

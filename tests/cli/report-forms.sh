@@ -28,7 +28,7 @@ for form in '' '--format html' '--json'; do
 done
 expect_refused '-o FOLDER' -- report kept.db --format csv -o -
 expect_refused 'SPS-158' 'standard output' './-' -- run "${small[@]}" -s ring -o -
-expect_refused 'SPS-158' 'standard output' -- mask generate window -o -
+expect_refused 'SPS-158' 'standard output' -- export kept.db --format chrome -o -
 expect_files kept.db page.html page.md said
 
 part csv
