@@ -164,11 +164,17 @@ std::string headline(const Comparison& comparison, const TerminalStyle& style) {
   const std::string left = printable_line(workload_line(comparison.workload, executes(comparison)));
   std::string right;
   for (const ModeGroup& group : by_mode(comparison))
-    if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + line;
-  const bool one_line = display_width(left) + 3 + display_width(right) <= style.width;
-  std::string text = painted(left, kBold, style);
-  if (!right.empty()) text += (one_line ? " | " : "\n") + printable_line(right);
-  text += '\n';
+    if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + printable_line(line);
+  constexpr int kMostColumns = 100;
+  const int width = std::min(style.width, kMostColumns);
+  const bool one_line = display_width(left) + 3 + display_width(right) <= width;
+  std::string text = wrapped_text(left, width);
+  text.pop_back();
+  text = painted(text, kBold, style);
+  if (one_line && !right.empty())
+    text += " | " + right + '\n';
+  else
+    text += '\n' + (right.empty() ? "" : wrapped_text(right, width));
   for (const Sentence& warning : headline_warnings(comparison))
     text += BlockText{style}(paragraph(warning, Tone::kWarning));
   return text;
