@@ -74,6 +74,8 @@ std::string lead_record(MachineKind kind, int gpus, double lead) {
 }
 
 std::string time_record(MachineKind kind, int gpus) {
+  if (kind == MachineKind::kNodes)
+    return "no published run is on several nodes, so nobody knows how far off this time is (docs/accuracy.md)";
   for (const RunsRow& row : kRuns)
     if (row.kind == kind && gpus >= row.gpus && gpus <= row.most_gpus)
       return fmt::format("half of {} published runs {}on {} were predicted within {}", row.runs,

@@ -13,7 +13,8 @@ namespace spscope {
 // other numbers of GPUs count too, but for those of two GPUs over PCIe, which pass no host bridge on their way.
 std::string lead_record(MachineKind kind, int gpus, double lead);
 
-// "half of 37 published runs over NVLink on more than 4 GPUs were predicted within 9.9 %"; "" where there is none.
+// "half of 37 published runs over NVLink on more than 4 GPUs were predicted within 9.9 %"; that there is none on
+// several nodes; "" where nothing is known to say.
 std::string time_record(MachineKind kind, int gpus);
 
 }  // namespace spscope

@@ -152,6 +152,8 @@ TEST(PublishedErrors, SayHowOftenALeadWasRight) {
   EXPECT_EQ(lead_record(MachineKind::kNodes, 16, 0.06), "");
   EXPECT_EQ(time_record(MachineKind::kPcie, 8),
             "half of 48 published runs over PCIe on more than 4 GPUs were predicted within 11 %");
+  EXPECT_EQ(time_record(MachineKind::kNodes, 16),
+            "no published run is on several nodes, so nobody knows how far off this time is (docs/accuracy.md)");
   EXPECT_EQ(time_record(MachineKind::kCpu, 2), "");
 }
 
