@@ -47,8 +47,10 @@ Result<LoadedConfig> load_config(const std::string& path, std::span<const std::s
                                  const NameLists& names);
 
 // Every key with its value, in the order of config_fields(), for a config file in any folder: input paths are absolute,
-// and beside a mask file the keys of the pattern are left out. It reads back as a config of the same run.
-std::string runnable_toml(RunConfig config);
+// and beside a mask file the keys of the pattern are left out. It reads back as a config of the same run. kChanged:
+// without keys at their default.
+enum class KeysToWrite { kAll, kChanged };
+std::string runnable_toml(RunConfig config, KeysToWrite keys = KeysToWrite::kAll);
 // Those keys: "mask.density", ...
 std::span<const std::string_view> keys_unused_beside_mask_file();
 // 16 hex digits. Equal for configs that ask for the same run: independent of key order, of where results go and of the

@@ -17,12 +17,16 @@ constexpr std::string_view kFeatureNames[kEngineFeatures] = {"ulysses",
                                                              "guidance passes at once",
                                                              "uneven heads",
                                                              "sharded weights",
-                                                             "sparse attention"};
+                                                             "masks of sparge",
+                                                             "masks of vsa"};
+// The patterns that an engine may have an attention backend for.
+constexpr std::pair<std::string_view, EngineFeature> kPatterns[] = {{"sparge", EngineFeature::kSparge},
+                                                                    {"vsa", EngineFeature::kVsa}};
 
 std::vector<Engine> make_engines() {
   std::vector<Engine> list;
-#define ENGINE(id, title, models, launch, separator, ring_note, repository) \
-  list.push_back({id, title, models, launch, separator, ring_note, repository});
+#define ENGINE(id, title, models, launch, separator, sharded_tensor, repository) \
+  list.push_back({id, title, models, launch, separator, sharded_tensor, repository});
 #define FEATURE(feature, text, page) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
 #include "backend/config/engines.def"
@@ -44,8 +48,18 @@ std::vector<std::pair<EngineFeature, int>> needs(const EngineSetup& s) {
   add(s.tensor > 1, EngineFeature::kTensor, s.tensor);
   add(s.uneven(), EngineFeature::kUnevenHeads, s.ulysses);
   add(s.sharded, EngineFeature::kSharded, s.gpus());
-  add(s.sparse, EngineFeature::kSparse, 1);
+  for (const auto& [pattern, feature] : kPatterns) add(s.masks == pattern, feature, 1);
   return list;
+}
+
+// "", or what the engine lacks for the masks.
+std::string missing_masks(const Engine& engine, const EngineSetup& s) {
+  const std::vector<std::string_view> patterns = engine.patterns();
+  const bool has = s.masks == kOwnMasks ? !patterns.empty() : std::ranges::find(patterns, s.masks) != patterns.end();
+  if (!has) return "attention with masks of " + s.masks;
+  // SGLang's SpargeAttn has no rings (pull 37437), vLLM-Omni rejects rings and gathers of VSA (pull 6909), and no
+  // source shows them elsewhere.
+  return s.ring > 1 || s.gather > 1 || s.tensor > 1 ? "sparse attention with anything but Ulysses" : "";
 }
 
 }  // namespace
@@ -55,6 +69,13 @@ std::string_view feature_name(EngineFeature feature) { return kFeatureNames[stat
 std::string Engine::source(EngineFeature f) const {
   const std::string_view page = feature(f).page;
   return page.starts_with("https://") ? std::string(page) : fmt::format("{}{}", repository, page);
+}
+
+std::vector<std::string_view> Engine::patterns() const {
+  std::vector<std::string_view> list;
+  for (const auto& [pattern, of] : kPatterns)
+    if (has(of)) list.push_back(pattern);
+  return list;
 }
 
 std::span<const Engine> engines() {
@@ -81,12 +102,10 @@ std::string missing_in(const Engine& engine, const EngineSetup& s) {
     if (!engine.has(feature)) return std::string(feature_name(feature));
   // Both engines that take uneven heads do so without rings and without cut weights; passes at once are two of them.
   if (s.uneven() && (s.ring > 1 || s.tensor > 1)) return std::string(feature_name(EngineFeature::kUnevenHeads));
-  // vLLM-Omni rejects rings and gathers of block-sparse attention (pull 6909), and no source shows them elsewhere.
-  if (s.sparse && (s.ring > 1 || s.gather > 1 || s.tensor > 1))
-    return std::string(feature_name(EngineFeature::kSparse));
+  if (!s.masks.empty())
+    if (std::string missing = missing_masks(engine, s); !missing.empty()) return missing;
   if (s.guidance > 2) return std::string(feature_name(EngineFeature::kGuidance));
-  // vLLM-Omni's page of HSDP: not with tensor parallelism.
-  return s.sharded && s.tensor > 1 ? std::string(feature_name(EngineFeature::kSharded)) : "";
+  return s.sharded && s.tensor > 1 && !engine.sharded_tensor ? "sharded weights with tensor parallelism" : "";
 }
 
 std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string_view model) {
@@ -97,10 +116,13 @@ std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string
 }
 
 std::string engine_command(const Engine& engine, const EngineSetup& setup) {
+  const auto share = [](double number) { return fmt::format("{:.3g}", number); };
   std::string flags;
   for (const auto& [feature, number] : needs(setup))
-    flags += fmt::format("{}{}", flags.empty() ? "" : engine.separator,
-                         fmt::format(fmt::runtime(engine.feature(feature).text), number));
+    flags += fmt::format(
+        "{}{}", flags.empty() ? "" : engine.separator,
+        fmt::format(fmt::runtime(engine.feature(feature).text), number, fmt::arg("density", share(setup.density)),
+                    fmt::arg("sparsity", share(1 - setup.density))));
   std::string text = fmt::format(fmt::runtime(engine.launch), fmt::arg("gpus", setup.gpus()), fmt::arg("flags", flags));
   while (text.ends_with(' ')) text.pop_back();
   return text;

@@ -12,21 +12,25 @@ namespace spscope {
 
 // Ulysses, Ring, Gather (of all keys and values), Tensor (weights and heads cut): how the GPUs of a plan share a layer.
 // Guidance: its two passes at once. UnevenHeads: numbers of heads that Ulysses' GPUs do not divide. Sharded: weights.
-// Sparse: attention kernels of block masks on NVIDIA GPUs, which run with Ulysses alone.
-enum class EngineFeature { kUlysses, kRing, kGather, kTensor, kGuidance, kUnevenHeads, kSharded, kSparse };
-inline constexpr int kEngineFeatures = 8;
+// Sparge, Vsa: attention on NVIDIA GPUs with the masks of these patterns, which runs with Ulysses alone.
+enum class EngineFeature { kUlysses, kRing, kGather, kTensor, kGuidance, kUnevenHeads, kSharded, kSparge, kVsa };
+inline constexpr int kEngineFeatures = 9;
 std::string_view feature_name(EngineFeature feature);  // "ulysses", "uneven heads"
 
 struct Engine {
   struct Feature {
     std::string_view text, page;  // empty: it has none
   };
-  std::string_view id, title, models, launch, separator, ring_note, repository;
+  std::string_view id, title, models, launch, separator;
+  bool sharded_tensor = true;
+  std::string_view repository;
   std::array<Feature, kEngineFeatures> features = {};
 
   const Feature& feature(EngineFeature f) const { return features[static_cast<std::size_t>(f)]; }
   bool has(EngineFeature f) const { return !feature(f).text.empty(); }
   std::string source(EngineFeature f) const;  // the address of its page
+  // The patterns of sparse masks that an attention backend of it makes.
+  std::vector<std::string_view> patterns() const;
   bool runs_model(std::string_view preset) const { return preset.starts_with(models); }
 };
 
@@ -35,13 +39,17 @@ std::span<const Engine> engines();
 // Throws Error(kUsage) naming those that there are, of an unknown id.
 const Engine& find_engine(std::string_view id);
 
+// Masks of a file: which attention backend they are of is not known.
+inline constexpr std::string_view kOwnMasks = "a file";
+
 // How a model is to run: on ulysses x ring, gather or tensor GPUs a pass, and `guidance` passes at once.
 struct EngineSetup {
   std::string strategy;    // as in strategies.def
   bool own_order = false;  // blocks or ranks are dealt out otherwise than in a row, which no engine has
   int heads = 1, ulysses = 1, ring = 1, gather = 1, tensor = 1, guidance = 1;
-  bool sharded = false;  // weights
-  bool sparse = false;   // masks
+  bool sharded = false;    // weights
+  std::string masks = {};  // their pattern, or kOwnMasks; "": dense
+  double density = 1;      // of them
 
   int gpus() const { return ulysses * ring * gather * tensor * guidance; }
   // GPUs that share out the heads do not divide them.
@@ -52,7 +60,8 @@ struct EngineSetup {
 std::string missing_in(const Engine& engine, const EngineSetup& setup);
 // The ids of those that lack nothing and run the model.
 std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string_view model);
-// What is typed: "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 4". REQUIRES: nothing is missing.
+// What is typed: "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 4". Of kOwnMasks the
+// attention backend is left to the reader. REQUIRES: nothing is missing.
 std::string engine_command(const Engine& engine, const EngineSetup& setup);
 
 }  // namespace spscope

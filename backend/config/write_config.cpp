@@ -59,7 +59,7 @@ std::uint64_t fnv1a(std::string_view text) {
 
 }  // namespace
 
-std::string runnable_toml(RunConfig config) {
+std::string runnable_toml(RunConfig config, KeysToWrite keys) {
   for (const FieldRow& row : config_fields()) {
     if (row.role != FieldRole::kInputPath) continue;
     std::string& path = *std::get<std::string*>(row.ref(config));
@@ -67,8 +67,11 @@ std::string runnable_toml(RunConfig config) {
   }
   const bool from_file = !config.mask.file.empty();
   const std::span<const std::string_view> unused = keys_unused_beside_mask_file();
-  return config_toml(
-      config, [&](const FieldRow& row) { return !from_file || std::ranges::find(unused, row.name) == unused.end(); });
+  const RunConfig defaults;
+  return config_toml(config, [&](const FieldRow& row) {
+    if (keys == KeysToWrite::kChanged && field_toml(row, config) == field_toml(row, defaults)) return false;
+    return !from_file || std::ranges::find(unused, row.name) == unused.end();
+  });
 }
 
 std::string config_hash(const RunConfig& of) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/analysis/equal_plans.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/number_text.h"
 #include "backend/report/section.h"
@@ -75,7 +76,7 @@ void add_need(const ModeGroup& group, Section& section) {
 
 }  // namespace
 
-std::string memory_line(std::span<const StrategyResult* const> strategies) {
+std::string memory_line(std::span<const StrategyResult* const> strategies, const StrategyResult* named) {
   const StrategyResult* most = nullptr;
   int known = 0;
   const auto largest = [](const StrategyResult& s) {
@@ -87,8 +88,17 @@ std::string memory_line(std::span<const StrategyResult* const> strategies) {
     if (most == nullptr || largest(*s) > largest(*most)) most = s;
   }
   if (most == nullptr) return "";
-  return fmt::format("Memory: {}{} {}. It {}.", most->label, known > 1 ? ", which needs most of these," : "",
-                     verdict_text(most->memory_need), memory_sentence(most->memory_need));
+  const StrategyResult& first = named != nullptr && !named->memory_need.ranks.empty() ? *named : *most;
+  const bool is_most = largest(first) == largest(*most);
+  std::string text = fmt::format("Memory: {}{} {}. It {}.", own_label(first),
+                                 known > 1 && is_most ? ", which needs most of these," : "",
+                                 verdict_text(first.memory_need), memory_sentence(first.memory_need));
+  if (is_most) return text;
+  const bool alone =
+      most->memory_need.verdict() == MemoryVerdict::kFitsAlone && first.memory_need.verdict() == MemoryVerdict::kFits;
+  return text + fmt::format(" {} needs most of these, {:.1f} GiB{}.", own_label(*most),
+                            static_cast<double>(largest(*most)) / kBytesOfGib,
+                            alone ? ", and fits only with what is not counted elsewhere" : "");
 }
 
 void fill_memory(const SectionInput& input, Section& section) {

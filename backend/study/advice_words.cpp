@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
@@ -23,9 +24,10 @@ Judgement judgement_of(const Advice& advice) { return judge(by_mode(advice.judge
 
 MachineKind kind_of(const Advice& advice) { return machine_kind(advice.judged.workload, advice.judged.cluster); }
 
-std::string joined_names(const std::vector<std::string>& names) {
-  if (names.size() < 2) return names.empty() ? "" : names[0];
-  const std::vector<std::string> first(names.begin(), names.end() - 1);
+template <typename Name>
+std::string joined_names(const std::vector<Name>& names) {
+  if (names.size() < 2) return names.empty() ? "" : std::string(names[0]);
+  const std::vector<Name> first(names.begin(), names.end() - 1);
   return fmt::format("{} and {}", fmt::join(first, ", "), names.back());
 }
 
@@ -39,7 +41,8 @@ std::string time_text(std::int64_t ns) { return duration_text(static_cast<double
 // Among more than two GPUs over PCIe, sources contradict each other.
 bool hosts_differ(const Advice& advice, int gpus) { return kind_of(advice) == MachineKind::kPcie && gpus > 2; }
 
-// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, 259 s with fa2 in official code"
+// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and the same plan 259 s with fa2 in
+// official code"
 std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
   const StrategyResult& fastest = advice.result(advice.fastest);
   std::string text = own_label(fastest);
@@ -54,7 +57,7 @@ std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
     const std::string kernel = other.substr(0, other.find(" in "));
     const bool same = facts.code.starts_with(kernel + " in ");
     const std::int64_t ns = facts.other_code->end_to_end_ns;
-    text += fmt::format(", {}{}", ns > 0 ? time_text(ns) : "and it cannot run",
+    text += fmt::format(", and the same plan {}{}", ns > 0 ? time_text(ns) : facts.other_code->why,
                         same ? other.substr(kernel.size()) : " with " + other);
   }
   return text;
@@ -91,21 +94,27 @@ std::string speedup_sentence(const Advice& advice) {
 }
 
 // What the lead over the others is worth.
-std::string certainty(const Advice& advice, const Judgement& judgement, int gpus) {
+std::string certainty(const Advice& advice, const Judgement& judgement, const Engine* engine, int gpus) {
   if (judgement.lead == Lead::kDepends)
     return fmt::format("It depends on the network: {} is fastest at the fast end of its range, {} at its slow end.",
                        own_label(*judgement.at_low), own_label(*judgement.at_high));
-  if (!advice.as_fast.empty())
-    return fmt::format("Too close to call: {} {} within {}, {}.", joined_names(advice.as_fast),
+  // The table says which plans equal them.
+  std::vector<std::string> as_fast = advice.as_fast;
+  for (std::string& label : as_fast) label = label.substr(0, label.find(" = "));
+  if (!as_fast.empty())
+    return fmt::format("Too close to call: {} {} within {}, {}.", joined_names(as_fast),
                        advice.as_fast.size() == 1 ? "is" : "are", percent_text(judgement.error->median),
                        judgement.error->from);
-  if (judgement.ranked.size() < 2)
-    return advice.runs.strategies.size() < 2 ? "It was not compared with another strategy."
-                                             : "No other plan can run here.";
+  if (judgement.ranked.size() < 2) {
+    if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
+    if (advice.runs.together.workload.ranks == 1) return "One GPU runs each pass, so there is nothing to compare.";
+    return engine != nullptr ? fmt::format("{} has no other strategy here.", engine->title)
+                             : "It was not compared with another strategy.";
+  }
   const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
                            static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
                        1;
-  std::string text = fmt::format("The next, {}, is slower by {}", judgement.ranked[1]->label, percent_text(ahead));
+  std::string text = fmt::format("The next, {}, is slower by {}", own_label(*judgement.ranked[1]), percent_text(ahead));
   if (const std::string record = lead_record(kind_of(advice), gpus, ahead); !record.empty())
     text += "; " + record;
   else if (judgement.error)
@@ -158,12 +167,12 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
   for (const auto& [id, list] : advice.engines) most = std::max(most, list.size());
   const StrategyResult* other = fastest_of_engines(advice, judgement, most);
   if (own.size() == most || other == nullptr) return "";
-  const std::string runs = fmt::format("{} runs in {} and is slower by {}.", own_label(*other),
-                                       fmt::join(advice.engines.at(other->id), ", "), slower_text(fastest, *other));
+  const std::string runs = fmt::format("{} runs in {}, and is slower by {}.", own_label(*other),
+                                       joined_names(advice.engines.at(other->id)), slower_text(fastest, *other));
   if (own.empty()) return fmt::format("No engine of docs/engines.md runs {} here: {}", fastest.name, runs);
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
-  return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only",
-                     fmt::join(own, " and "), uneven ? "" : " it", runs);
+  return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only", joined_names(own),
+                     uneven ? "" : " it", runs);
 }
 
 std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
@@ -172,8 +181,15 @@ std::string flags_sentence(const Advice& advice, const Job& job, const Engine& e
   if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
   std::string text = fmt::format("In {}: {}", engine.title, engine_command(engine, setup));
   if (job.cluster.dp > 1) text += fmt::format(", {} times", job.cluster.dp);
-  if (setup.ring > 1 && !engine.ring_note.empty()) text += fmt::format(" ({})", engine.ring_note);
   return text;
+}
+
+// What the flags leave open about sparse masks.
+std::string masks_sentence(const Job& job, const AdviceFacts& facts) {
+  const MaskConfig& mask = job.config.mask;
+  if (facts.engine == nullptr || !has_sparse_masks(job)) return "";
+  if (!mask.file.empty()) return "Add the flag of the attention backend that your masks are of (docs/engines.md).";
+  return mask.pattern == "vsa" ? "VSA needs a model that was trained for it." : "";
 }
 
 std::string engines_cell(const std::vector<std::string_view>& list) {
@@ -209,31 +225,40 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   }
   const double error = judgement.error ? judgement.error->median : 0;
   const int replica = facts.gpus / std::max(1, job.cluster.dp);
+  // Its guidance passes may have a node each.
+  const bool several_nodes = kind_of(advice) != MachineKind::kCpu && replica > job.cluster.gpus_per_node;
   add(parts, headline(advice, judgement, facts), 0);
-  add(parts, certainty(advice, judgement, replica), 0);
+  add(parts, certainty(advice, judgement, facts.engine, replica), 0);
   if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
+  add(parts, masks_sentence(job, facts), 0);
   add(parts, advice.layout, 0);
   if (!facts.engine) add(parts, engine_sentence(advice, judgement), 0);
   add(parts, speedup_sentence(advice), 2);
   add(parts, evidence(judgement), 4);
   if (advice.result(advice.fastest).end_to_end_ns)
-    if (std::string record = time_record(kind_of(advice), replica); !record.empty())
-      add(parts, sentence_of(std::move(record)), 1);
+    if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
+        !record.empty())
+      add(parts, sentence_of(record + (has_sparse_masks(job) && replica > 1 ? ", all of dense attention" : "")), 0);
   add(parts, advice.gather, 1);
-  if (facts.sparse_masks && (facts.engine == nullptr || facts.engine->has(EngineFeature::kSparse)))
+  if (facts.sparse_masks)
     add(parts,
-        fmt::format("This is for dense attention. Sparse masks ({}) would bring it to {}; ask with {} {}.",
-                    facts.sparse_masks->text, time_text(facts.sparse_masks->end_to_end_ns), facts.density_flag,
-                    kUsualDensity),
+        fmt::format("This is for dense attention. The same plan takes {} on sparse masks ({}); ask with {}.",
+                    time_text(facts.sparse_masks->end_to_end_ns), facts.sparse_masks->text, facts.sparse_masks->flags),
         1);
   add(parts, throughput_sentence(advice.divisions, error), 4);
   add(parts, tied_divisions_sentence(advice.divisions, error), 5);
   return parts;
 }
 
-std::string question_line(const Advice& advice) {
+std::string question_line(const Advice& advice, const Job& job) {
   const Comparison& c = advice.runs.together;
-  std::string line = workload_line(c.workload, executes(c));
+  Workload workload = c.workload;
+  if (const Model& model = job.model; find_model_preset(job.config.model.preset) != nullptr) {
+    const int side = static_cast<int>(std::lround(std::sqrt(model.pixels_per_token)));
+    const std::string frames = model.output_frames() > 1 ? fmt::format("{} frames of ", model.output_frames()) : "";
+    workload.model += fmt::format(", {}{}x{}", frames, model.grid[2] * side, model.grid[1] * side);
+  }
+  std::string line = workload_line(workload, executes(c));
   if (c.workload.scope == "layer") line += ", whole layers";
   if (advice.runs.seeds.size() > 1) line += fmt::format(", {} seeds", advice.runs.seeds.size());
   return line + ", all times modelled";
@@ -302,7 +327,8 @@ std::vector<AdvicePart> advice_details(const Advice& advice, bool all) {
   const Comparison& c = advice.judged;
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : c.strategies) strategies.push_back(&s);
-  add(parts, memory_line(strategies), 0, Tone::kNote);
+  add(parts, memory_line(strategies, advice.fastest.empty() ? nullptr : &advice.result(advice.fastest)), 0,
+      Tone::kNote);
   for (std::string& note : deciding_notes(advice)) add(parts, std::move(note), 1, Tone::kNote);
   if (!advice.fastest.empty()) {
     const StrategyResult& fastest = advice.result(advice.fastest);

@@ -15,9 +15,8 @@ namespace spscope {
 struct AdviceFacts {
   std::string code;  // code_text()
   std::optional<OtherTime> other_code, sparse_masks;
-  std::string density_flag = "--density";  // what asks for sparse masks
-  const Engine* engine = nullptr;          // that the answer is for; nullptr: any
-  int gpus = 1;                            // of the cluster that run
+  const Engine* engine = nullptr;  // that the answer is for; nullptr: any
+  int gpus = 1;                    // of the cluster that run
 };
 
 // A part of an answer. Of `drop` above 0 the highest are left out first where lines are few; 0: never.
@@ -28,8 +27,8 @@ struct AdvicePart {
 
 // The sentences, the first of which says what to use. Parts are paragraphs.
 std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, const AdviceFacts& facts);
-// "wan2.1-t2v-14b, 75,600 tokens, sparge, density 0.40, whole layers, 8 x h100, 3 seeds"
-std::string question_line(const Advice& advice);
+// "wan2.1-t2v-14b, 81 frames of 1280x720, 75,600 tokens, sparge, density 0.40, whole layers, 8 x h100, 3 seeds"
+std::string question_line(const Advice& advice, const Job& job);
 // A row for each plan that can run, the fastest first, at most `rows` of them, that of the reference among them, and
 // the engines that run it. `all`: with what times consist of.
 Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all, std::size_t rows);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/config/profile_layers.h"
+
 namespace spscope {
 namespace {
 
@@ -23,7 +25,10 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
     setup.tensor = ranks;
   else
     setup.ulysses = std::max(1, ulysses), setup.ring = std::max(1, ring);
-  setup.sparse = has_sparse_masks(job);
+  if (has_sparse_masks(job)) {
+    setup.masks = job.config.mask.file.empty() ? job.config.mask.pattern : kOwnMasks;
+    setup.density = job.config.mask.density;
+  }
   setup.guidance = job.cluster.guidance;
   setup.sharded = job.config.run.weights == WeightLayout::kSharded && job.cluster.ranks > 1;
   return setup;
@@ -58,6 +63,17 @@ void restrict_to(const Engine& engine, Job& job) {
     if (strategy == "usp") setup.ulysses = setting.integer("ulysses"), setup.ring = setting.integer("ring");
     return missing_in(engine, setup).empty();
   };
+}
+
+std::vector<std::string> engine_settings(const Engine& engine, const Job& job) {
+  const GpuProfile* gpu = find_gpu(job.cluster.preset.gpu);
+  const std::string& pattern = job.config.mask.pattern;
+  const std::vector<std::string_view> own = engine.patterns();
+  const bool is_own =
+      has_sparse_masks(job) && job.config.mask.file.empty() && std::ranges::find(own, pattern) != own.end();
+  if (!is_own || gpu == nullptr || gpu->find_kernel(pattern) == nullptr || job.places.contains("run.attention_kernel"))
+    return {};
+  return {"run.attention_kernel=" + pattern};
 }
 
 bool has_division(const Engine& engine, int guidance) {

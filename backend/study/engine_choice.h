@@ -22,6 +22,9 @@ EngineSetup engine_setup(const Job& job, const StrategyResult& result);
 // division of the ranks is the job's own.
 void restrict_to(const Engine& engine, Job& job);
 
+// What the engine does that a job does not say, as settings of a run: of masks that it makes its attention kernel.
+std::vector<std::string> engine_settings(const Engine& engine, const Job& job);
+
 // Whether the engine runs so many passes of guidance at once.
 bool has_division(const Engine& engine, int guidance);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "backend/config/profile_layers.h"
 #include "backend/study/engine_choice.h"
@@ -12,14 +13,23 @@
 namespace spscope {
 namespace {
 
-// End to end on masks of one seed; 0: not known.
-std::int64_t end_to_end_of(JobFlags flags, const std::string& argument, std::vector<std::string> settings,
-                           std::int64_t max_memory_bytes, const QuietRun& options) {
+// On masks of one seed. An engine, where there is one, runs what it has alone.
+OtherTime time_of(const JobFlags& flags, const Engine* engine, const QuietRun& options, std::int64_t max_memory_bytes) {
+  const Job job = load_job(flags, max_memory_bytes);
+  const StrategyResult result = run_seeds(job, 1, options).together.strategies.front();
+  const bool has = engine == nullptr || missing_in(*engine, engine_setup(job, result)).empty();
+  OtherTime time{.end_to_end_ns = has && result.legal() ? result.end_to_end_ns.value_or(0) : 0};
+  if (time.end_to_end_ns > 0) return time;
+  const bool lacks_memory =
+      std::ranges::any_of(result.problems, [](const Problem& p) { return p.code == ErrorCode::kMemoryNeed; });
+  time.why = lacks_memory ? "does not fit" : "cannot run";
+  return time;
+}
+
+JobFlags with_settings(JobFlags flags, const std::string& argument, std::span<const std::string> settings) {
   flags.strategies = {argument};
   flags.settings.insert(flags.settings.end(), settings.begin(), settings.end());
-  const SeededRuns runs = run_seeds(load_job(flags, max_memory_bytes), 1, options);
-  const StrategyResult& result = runs.together.strategies.front();
-  return result.legal() ? result.end_to_end_ns.value_or(0) : 0;
+  return flags;
 }
 
 std::string text_of(const std::string& kernel, const std::string& implementation) {
@@ -41,25 +51,31 @@ std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, 
   const ClusterPreset& preset = job.cluster.preset;
   const GpuProfile* gpu = find_gpu(preset.gpu);
   if (gpu == nullptr || preset.attention_kernel.empty() || preset.implementation.empty()) return std::nullopt;
-  const bool sparse =
-      !job.config.mask.file.empty() || (job.config.mask.pattern != "dense" && job.config.mask.density < 1);
+  const bool sparse = has_sparse_masks(job);
   const bool compiled = preset.implementation == kDefaultImplementation;
   const std::string usual = sparse ? gpu->sparse_kernel : gpu->dense_kernel, plain = sparse ? "flex" : "fa2";
   std::string kernel = compiled ? plain : usual;
   if (gpu->find_kernel(kernel) == nullptr) kernel = preset.attention_kernel;
   const std::string implementation = compiled ? "official" : std::string(kDefaultImplementation);
-  const std::int64_t ns =
-      end_to_end_of(asked, argument, {"run.attention_kernel=" + kernel, "run.implementation=" + implementation},
-                    job.max_memory_bytes, options);
-  return OtherTime{text_of(kernel, implementation), ns};
+  const std::string settings[] = {"run.attention_kernel=" + kernel, "run.implementation=" + implementation};
+  OtherTime time = time_of(with_settings(asked, argument, settings), nullptr, options, job.max_memory_bytes);
+  time.text = text_of(kernel, implementation);
+  return time;
 }
 
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,
-                                           const QuietRun& options) {
-  const std::int64_t ns =
-      end_to_end_of(asked, argument, {"mask.pattern=sparge", fmt::format("mask.density={}", kUsualDensity)},
-                    job.max_memory_bytes, options);
-  return ns > 0 ? std::optional(OtherTime{fmt::format("sparge, density {:.2f}", kUsualDensity), ns}) : std::nullopt;
+                                           const Engine* engine, const QuietRun& options) {
+  const std::string usual = "sparge", pattern = engine == nullptr ? usual : std::string(engine->patterns().front());
+  const std::string settings[] = {"mask.pattern=" + pattern, fmt::format("mask.density={}", kUsualDensity)};
+  JobFlags flags = with_settings(asked, argument, settings);
+  if (engine != nullptr)
+    flags = with_settings(std::move(flags), argument, engine_settings(*engine, load_job(flags, job.max_memory_bytes)));
+  OtherTime time = time_of(flags, engine, options, job.max_memory_bytes);
+  if (time.end_to_end_ns == 0) return std::nullopt;
+  time.text = fmt::format("{}, density {:.2f}", pattern, kUsualDensity);
+  time.flags =
+      fmt::format("{}--density {}", pattern == usual ? "" : fmt::format("--pattern {} ", pattern), kUsualDensity);
+  return time;
 }
 
 }  // namespace spscope

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/config/engines.h"
 #include "backend/job/job.h"
 #include "backend/study/quiet_run.h"
 
@@ -14,8 +15,10 @@ namespace spscope {
 std::string code_text(const Job& job);
 
 struct OtherTime {
-  std::string text;                // "fa2 in official code"
+  std::string text = {};           // "fa2 in official code"
   std::int64_t end_to_end_ns = 0;  // 0: it cannot run
+  std::string why = {};            // then "does not fit" or "cannot run"
+  std::string flags = {};          // what asks advise for it: "--density 0.4"
 };
 
 // One strategy, `argument` of -s, with the other usual kernel in the other usual code: FA2 or, for sparse masks,
@@ -23,9 +26,10 @@ struct OtherTime {
 // where the cluster gives its costs one by one. `asked`: settings of the job.
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
                                          const QuietRun& options);
-// The same strategy on masks of `sparge` at kUsualDensity. Absent where it cannot run.
+// The same strategy at kUsualDensity on masks of `sparge`, or of the first pattern that the engine has. Absent where it
+// cannot run, or the engine does not have it. REQUIRES: the engine, if any, has a pattern.
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,
-                                           const QuietRun& options);
+                                           const Engine* engine, const QuietRun& options);
 inline constexpr double kUsualDensity = 0.4;
 
 }  // namespace spscope

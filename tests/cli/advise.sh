@@ -7,7 +7,7 @@ tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.head
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${tiny[@]}" --all
 expect_out 'Use ' 'vs ulysses' 'over seeds' 'end to end with vsa in compiled code' 'Not possible here: dsp (' '4 x h100' \
-  'whole layers' 'wire' ' a layer slower: ' ', which needs most of these, fits, with '
+  'whole layers' 'wire' ' a layer slower: ' 'Memory: '
 cp -- "$out" whole
 expect_exit 0 advise "${tiny[@]}"
 cp -- "$out" answer
@@ -24,9 +24,23 @@ done
 expect_out 'With link=0.5, ' 'layer as it is'
 [ -f advice.db ] || fail "no command keeps a file"
 best=$(sed -n 's/^Use \([^:,]*\)[:,].*/\1/p' answer)
+grep -q "^Memory: $best[ ,]" answer || fail "the memory of $best does not come first"
 expect_exit 0 compare advice.db
 expect_out "$best"
 expect_exit 0 advise "${tiny[@]}" --save advice.toml
+# It holds what differs from defaults, the kernel among it, and gives the times of the answer.
+expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine sglang --save one.toml --json
+cp -- "$out" answer.json
+[ "$(wc -l <one.toml)" -lt 40 ] && ! grep -q '^[a-z_]* = 0$' one.toml || fail "the saved run holds defaults"
+grep -q '^attention_kernel = "sparge"' one.toml || fail "the saved run does not name its kernel"
+expect_exit 0 run one.toml --json
+python3 -B - answer.json "$out" <<'PYTHON' || fail "the saved run is not that of the answer"
+import json, sys
+answer, run = ({s["label"]: s["makespan_ns"] for s in json.load(open(path)).get("comparison", json.load(open(path)))["strategies"]} for path in sys.argv[1:])
+assert run and all(answer[label] == ns for label, ns in run.items()), (answer, run)
+PYTHON
+expect_exit 0 run one.toml
+head -2 "$out" | LC_ALL=C.UTF-8 grep -E '^.{101}' && fail "the heading of the saved run has more than 100 columns"
 echo 'not ours' >advice.toml
 expect_refused '--save advice.toml: the file exists' -- advise "${tiny[@]}" --save advice.toml
 
@@ -47,10 +61,13 @@ expect_exit 0 advise "${dense[@]}" --density 1
 expect_out ' tokens, dense, '
 expect_not_out 'sparge' 'over seeds' 'This is for dense'
 
-# Over PCIe with more than two GPUs the first sentence says that hosts differ, and what measures yours.
+# Over PCIe with more than two GPUs the first sentence says that hosts differ, and what measures yours; the error of its
+# time is in the short answer too.
 expect_exit 0 advise "${dense[@]/h100x8/4090x8}" --json
 expect_json '"hosts with PCIe differ" in d["sentences"][0]' '"alltoall_perf -g 4 and sendrecv_perf -g 4" in d["sentences"][0]'
 
+expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4
+expect_out 'published runs over PCIe on 3 to 4 GPUs' 'the same plan does not fit in official code' 'Memory: ring r2'
 # Heads that engines refuse are a note, and the setting that they take stands beside the answer.
 expect_exit 0 advise --model wan2.1-t2v-1.3b --cluster h100x8 --set cluster.guidance=1 --set cluster.dp=1 --json
 expect_json '"4 ranks 2 of the 12 heads and 4 ranks 1" in d["notes"][0]' 'd["engines"]["ulysses"] == ["diffusers", "vllm-omni"]' \
@@ -60,11 +77,21 @@ expect_json '"4 ranks 2 of the 12 heads and 4 ranks 1" in d["notes"][0]' 'd["eng
 # What an engine has, and nothing else.
 expect_exit 0 advise "${dense[@]}" --engine diffusers --json
 expect_json 'd["engine"] == "diffusers"' 'all("diffusers" in x for x in d["engines"].values())' \
-  '{x["name"] for x in d["comparison"]["strategies"]} <= {"ulysses", "ring", "usp"}' \
+  '{x["name"] for x in d["comparison"]["strategies"]} == {"ulysses"}' \
   'any("ContextParallelConfig(ulysses_degree=4)" in x for x in d["sentences"])' \
   'not any("Sparse masks" in x for x in d["sentences"])'
+# The flags of sparse attention are those of the masks that were modelled, and so is the kernel.
+expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine sglang --json
+expect_json 'any("--attention-backend sparge_attn --attention-backend-config topk=0.3" in x for x in d["sentences"])' \
+  'd["attention_kernel"] == "sparge"' 'any("all of dense attention" in x for x in d["sentences"])'
+expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine vllm-omni --pattern vsa --json
+expect_json 'any("FASTVIDEO_VSA" in x for x in d["sentences"])' '"VSA needs a model that was trained for it." in d["sentences"]'
+expect_refused 'knows no attention backend of it with masks of sparge' '--pattern vsa' -- advise "${tiny[@]}" --engine vllm-omni
+# A picture and a film by their size; of several nodes no published run says how far off the time is.
+expect_exit 0 advise --model flux.1-dev --cluster ndr-h100-x2 --set cluster.dp=1
+expect_out 'flux.1-dev, 3072x3072, 37,376 tokens' 'No published run is on several nodes' ' the same plan '
 expect_refused '--engine wan: it does not run hunyuanvideo' -- advise --model hunyuanvideo --cluster h100x8 --engine wan
-expect_refused 'xdit: docs/engines.md knows no sparse attention of it' -- advise "${tiny[@]}" --engine xdit
+expect_refused 'xdit: docs/engines.md knows no sparse attention of it' 'use --engine sglang' -- advise "${tiny[@]}" --engine xdit
 expect_refused 'did you mean "vllm-omni"?' -- advise "${dense[@]}" --engine vllm
 
 expect_exit 0 advise "${tiny[@]}" --seeds 2 --what-if link=0.5,density=0.6 --json

@@ -13,7 +13,7 @@ from pathlib import Path
 
 MODELS = ("wan2.1-t2v-1.3b", "wan2.1-t2v-14b", "hunyuanvideo", "cogvideox1.5-5b", "flux.1-dev")
 CLUSTERS = (["h100x8"], ["4090x8", "--ranks", "4"], ["a100x8", "--ranks", "2"], ["ndr-h100-x2"])
-FIRST = re.compile(r"(Use|On a usual host use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in compiled code, ([0-9.,]+ (s|ms)|and it cannot run) "
+FIRST = re.compile(r"(Use|On a usual host use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in compiled code, and the same plan ([0-9.,]+ (s|ms)|cannot run|does not fit) "
                    r"(with \w+ )?in official code[.;]")
 
 
@@ -42,11 +42,13 @@ def check(program, arguments, engine, flags):
     text = " ".join(answer.split())
     assert answer.count("\n") <= 30, answer
     assert FIRST.match(text), answer
+    assert "published run" in text, answer
     if engine is None:
         assert "runs in" in text, text
         return
-    command = re.search(r"In [A-Za-z0-9.\- ]+: (.*?) (?=Half of|This |A layer|The |Gather|Each |For |Another |wan|hunyuan|cog|flux)", text)[1]
+    command = re.search(r"In [A-Za-z0-9.\- ]+: (.*?) (?=Half of|No published|Whole|This |A layer|The |Gather|Each |For |Another |wan|hunyuan|cog|flux)", text)[1]
     typed = set(re.findall(r"(?<=[ (])--?[a-z][\w-]*|\w+(?==[0-9T])", command))
+    assert not {"sparge_attn", "video_sparse_attn"} & set(command.split()), "dense attention"
     own = {word for flag in flags[engine] for word in words_of(flag)}
     launch = {"--model-path", "--num-gpus", "--model", "--nproc_per_node", "--nproc-per-node", "--omni", "nproc_per_node"}
     assert typed and typed <= own | launch, (typed - own - launch, command)

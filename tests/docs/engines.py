@@ -5,7 +5,7 @@ from pathlib import Path
 
 NAMES = {"Ulysses": "Ulysses", "Ring": "ring", "Gather": "gathering keys and values", "Tensor": "tensor parallel",
          "Guidance": "guidance passes at once", "UnevenHeads": "uneven heads", "Sharded": "sharded weights",
-         "Sparse": "sparse attention"}
+         "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA"}
 ROW = re.compile(r'^(ENGINE|FEATURE)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
 BEGIN, END = "<!-- engines.def -->\n", "<!-- end -->\n"
 

@@ -117,15 +117,29 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
   const EngineSetup usp{.strategy = "usp", .heads = 40, .ulysses = 4, .ring = 2, .guidance = 2};
   const EngineSetup uneven{.strategy = "ulysses", .heads = 30, .ulysses = 4};
   const EngineSetup gather{.strategy = "allgather_kv", .heads = 40, .gather = 8, .sharded = true};
-  EngineSetup sparse{.strategy = "ulysses", .heads = 40, .ulysses = 8, .sparse = true}, ring = sparse;
+  const auto sparse = [](const char* masks) {
+    return EngineSetup{.strategy = "ulysses", .heads = 40, .ulysses = 8, .masks = masks, .density = 0.3};
+  };
+  EngineSetup ring = sparse("sparge");
   ring.ulysses = 4, ring.ring = 2, ring.strategy = "usp";
   using Ids = std::vector<std::string_view>;
   EXPECT_EQ(engines_with(usp, "hunyuanvideo"), (Ids{"sglang", "xdit", "vllm-omni"}));
   EXPECT_EQ(engines_with({.strategy = "ring", .ring = 8}, "wan2.1-t2v-14b"),
-            (Ids{"sglang", "xdit", "diffusers", "vllm-omni", "wan"}));
+            (Ids{"sglang", "xdit", "vllm-omni", "wan"}));
   EXPECT_EQ(engines_with(uneven, "cogvideox-2b"), (Ids{"diffusers", "vllm-omni"}));
   EXPECT_EQ(engines_with(gather, "flux.1-dev"), (Ids{"vllm-omni"}));
-  EXPECT_EQ(engines_with(sparse, "wan2.1-t2v-14b"), (Ids{"sglang", "vllm-omni"}));
+  EXPECT_EQ(engines_with(sparse("sparge"), "wan2.1-t2v-14b"), (Ids{"sglang"}));
+  for (const char* masks : {"vsa", "a file"})
+    EXPECT_EQ(engines_with(sparse(masks), "wan2.1-t2v-14b"), (Ids{"sglang", "vllm-omni"})) << masks;
+  EXPECT_EQ(engines_with(sparse("radial"), "wan2.1-t2v-14b"), Ids{});
+  EXPECT_EQ(engines_with({.strategy = "megatron_tp", .heads = 40, .tensor = 8, .sharded = true}, "flux.1-dev"),
+            (Ids{"sglang", "xdit"}));
+  const std::string own = "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 8";
+  EXPECT_EQ(engine_command(find_engine("sglang"), sparse("a file")), own);
+  EXPECT_EQ(engine_command(find_engine("sglang"), sparse("sparge")),
+            own + " --attention-backend sparge_attn --attention-backend-config topk=0.3");
+  EXPECT_EQ(engine_command(find_engine("sglang"), sparse("vsa")),
+            own + " --attention-backend video_sparse_attn --attention-backend-config sparsity=0.7");
   EXPECT_EQ(engines_with(ring, "wan2.1-t2v-14b"), Ids{});
   EXPECT_EQ(engines_with({.strategy = "snake", .heads = 40, .ulysses = 8}, "flux.1-dev"), Ids{});
   EXPECT_EQ(engines_with({.strategy = "usp", .own_order = true, .ulysses = 2, .ring = 2}, "flux.1-dev"), Ids{});
