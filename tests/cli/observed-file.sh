@@ -39,4 +39,4 @@ expect_out '| rank 1 | NCCL | transfer | 840 |' '| AllReduce RING SIMPLE | 240 |
 expect_not_out 'foreign'
 expect_exit 0 explain collected.db
 expect_out "The other rank waits for rank 1 in NCCL's collectives, 4.0 % of the time: it came last to 120 of 120." \
-  'Its kernels take as long as those of the other ranks'
+  'so something else makes it late, such as copies or its host.'
