@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "backend/analysis/mask_recipe.h"
+#include "backend/analysis/observation.h"
 #include "backend/base/number_text.h"
 #include "backend/base/printable.h"
 
@@ -53,6 +54,7 @@ MaskOfRun mask_of_run(const StoreReader& reader, std::optional<int> layer, std::
     add_owners(reader, workload.workload_id, masks);
     return masks;
   }
+  require_strategies(reader, "show masks of");
   throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" holds no masks", reader.path()),
               "spscope doctor lists what is missing");
 }

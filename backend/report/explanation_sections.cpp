@@ -221,8 +221,8 @@ std::string early_note(std::span<const StrategyExplanation> strategies) {
   const bool early = std::ranges::any_of(
       strategies, [](const StrategyExplanation& e) { return e.mean_terms[TimeTerm::kEndWait] < 0; });
   if (!early) return "";
-  return "Some ranks start this layer pass while others still finish the one before. Their other terms include that "
-         "time and the makespan does not, so end_wait and other can be below 0.";
+  return "Some ranks start this layer pass while others still finish the one before. Their terms include that time "
+         "and the makespan does not, so end_wait and other can be below 0.";
 }
 
 // Which is fastest in this layer pass, as far as these times show it; "" for one strategy without a time.

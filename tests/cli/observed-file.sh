@@ -23,6 +23,8 @@ expect_exit 0 explain seen.db
 expect_out 'python3 train.py' 'Who waits for whom is not known: no operation of NCCL was recorded.'
 expect_exit 2 explain seen.db --layer 0
 expect_err 'it has no strategies to explain'
+expect_exit 2 mask info seen.db
+expect_err 'it has no strategies to show masks of'
 expect_exit 0 doctor seen.db
 expect_sql seen.db 1,measured "SELECT makespan_ns > 0, compute FROM strategy_summary"
 expect_sql seen.db 1 "SELECT sum(count) > 0 FROM event_stats"
