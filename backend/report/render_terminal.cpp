@@ -164,7 +164,8 @@ std::string headline(const Comparison& comparison, const TerminalStyle& style) {
   const std::string left = printable_line(workload_line(comparison.workload, executes(comparison)));
   std::string right;
   for (const ModeGroup& group : by_mode(comparison))
-    if (const std::string line = provenance_line(group); !line.empty()) right += (right.empty() ? "" : "; ") + printable_line(line);
+    if (const std::string line = provenance_line(group); !line.empty())
+      right += (right.empty() ? "" : "; ") + printable_line(line);
   constexpr int kMostColumns = 100;
   const int width = std::min(style.width, kMostColumns);
   const bool one_line = display_width(left) + 3 + display_width(right) <= width;
