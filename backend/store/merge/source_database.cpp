@@ -57,7 +57,7 @@ std::vector<std::uint32_t> SourceDatabase::mended_pages() const {
   if (!db_) return pages;
   std::ranges::copy(db_->mended_pages(), std::back_inserter(pages));
   std::ranges::sort(pages);
-  pages.erase(std::ranges::unique(pages).begin(), pages.end());
+  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
   return pages;
 }
 
