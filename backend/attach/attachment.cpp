@@ -42,11 +42,10 @@ ShardWriterOptions options_of(const AttachedProcess& process, const CollectingNo
   return options;
 }
 
-// What was pushed and neither stored nor counted as dropped in the shard, since it could not be written any more.
+// What is neither in the shard nor in its ledger, since it could not be written any more.
 std::int64_t events_lost_by(const ShardWriter& shard) {
   std::int64_t lost = 0;
-  if (!shard.failure()) return lost;
-  for (const ShardWriter::TrackCount& count : shard.counts()) lost += count.sent - count.stored;
+  for (const ShardWriter::TrackCount& count : shard.counts()) lost += count.untold;
   return lost;
 }
 

@@ -45,6 +45,7 @@ struct ShardWriter::Source {
   std::unique_ptr<EventRing> ring;  // absent: nobody asked for it, and records are known to be missed
   std::int64_t missed_dropped = 0, missed_unreadable = 0;
   std::int64_t taken = 0, committed = 0;                                  // events of the kind of the track
+  std::int64_t told = 0;                                                  // of others, in the ledger
   std::int64_t dropped = 0;                                               // of the ring, as far as the store knows
   std::int64_t next_begin_ns = std::numeric_limits<std::int64_t>::min();  // at the earliest
 };
@@ -179,6 +180,7 @@ void ShardWriter::commit() {
   store_->checkpoint();
   committed_.clear();
   for (const std::unique_ptr<Source>& source : sources_) {
+    source->told = source->dropped + source->missed_dropped + source->missed_unreadable;
     if (source->committed == source->taken) continue;
     source->committed = source->taken;
     committed_.push_back({&source->track, source->committed});
@@ -276,8 +278,9 @@ std::vector<ShardWriter::TrackCount> ShardWriter::counts() const {
   std::vector<TrackCount> counts;
   for (const std::unique_ptr<Source>& source : sources_) {
     const std::int64_t pushed = source->ring != nullptr ? source->ring->sent() : 0;
-    counts.push_back({source->track, pushed + source->missed_dropped + source->missed_unreadable, source->committed,
-                      pushed - source->committed + source->missed_dropped, source->missed_unreadable});
+    const std::int64_t sent = pushed + source->missed_dropped + source->missed_unreadable;
+    counts.push_back({source->track, sent, source->committed, pushed - source->committed + source->missed_dropped,
+                      source->missed_unreadable, failure_ ? sent - source->committed - source->told : 0});
   }
   return counts;
 }

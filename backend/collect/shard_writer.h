@@ -75,6 +75,7 @@ class ShardWriter final : public TraceSink {
   struct TrackCount {
     Track track;
     std::int64_t sent = 0, stored = 0, dropped = 0, unreadable = 0;
+    std::int64_t untold = 0;  // of those that are not stored: what the ledger of the shard has not, after a failure
   };
   std::vector<TrackCount> counts() const;
   // Events whose begin lay before the end of the one before, or whose end before their begin: moved there and marked.

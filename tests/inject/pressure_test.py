@@ -94,7 +94,7 @@ class PressureTest(Stored):
     def test_processes_that_cannot_be_collected_are_counted_and_harm_none(self):
         """Ten at once are too many; the two after them are not."""
         self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
-        script = ("(for i in $(seq 10); do \"$@\" sleep 1500 & done; wait); sleep 0.5; export RANK=5; \"$@\" sleep 100; "
+        script = ("(for i in $(seq 10); do \"$@\" sleep 2500 & done; wait); sleep 0.5; export RANK=5; \"$@\" sleep 100; "
                   "\"$@\" sleep 100")
         done = self.attach("--json", "sh", "-c", script, "sh", PROGRAM, "init", limits="ulimit -n 40")
         said = json.loads(done.stdout.splitlines()[-1])

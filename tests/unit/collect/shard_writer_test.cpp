@@ -205,6 +205,8 @@ TEST_F(ShardWriterTest, AFullDiskLosesNothingThatWasCommitted) {
   EXPECT_EQ(count.sent, pushed);
   EXPECT_EQ(count.sent, count.stored + count.dropped);
   EXPECT_GE(count.stored, 100);
+  Database db = Database::open_shard(path_);
+  EXPECT_EQ(EventReader(db).ledger().at(0).sent + count.untold, pushed);
   EXPECT_EQ(static_cast<std::int64_t>(stored_ops(0, 0).size()), count.stored);
 }
 
