@@ -130,8 +130,8 @@ class PressureTest(Stored):
 
     def test_descriptors_that_a_program_closes_are_its_own_again(self):
         """Also of its child, and of the program that it becomes."""
-        self.attach(PROGRAM, "init", "close-all", "pairs", 6, "talk", "sleep", 1200, "talk", "fork", "talk", "exec", "init",
-                    "sleep", 100)
+        self.attach(PROGRAM, "init", "sleep", 100, "close-all", "pairs", 6, "talk", "sleep", 1200, "talk", "fork", "talk", "exec",
+                    "init", "sleep", 100)
         self.assertEqual(self.value("SELECT count(DISTINCT process) FROM track"), 2)
 
 
