@@ -17,22 +17,29 @@
 namespace spscope {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
+
+Decision with_degrees(int ulysses, int ring) {
+  Decision decision;
+  decision.ulysses = ulysses;
+  decision.ring = ring;
+  return decision;
+}
 
 TEST(PlanSize, GrowsWithThePairsOfRanksThatMeet) {
   Request request;
   request.ranks = 8;
-  const PlanSize size = plan_size({.ulysses = 2, .ring = 4}, request);
+  const PlanSize size = plan_size(with_degrees(2, 4), request);
   EXPECT_DOUBLE_EQ(size.seconds, 8 * 6 * 15e-6);
   EXPECT_EQ(size.bytes, 8 * 6 * 600);
   EXPECT_EQ(plan_size({}, request).bytes, 0) << "its degrees do not say whom a rank meets";
   request.ranks = 1 << 20;
-  const auto refused = failure_of([&] { require_room_for_plan("ring", {.ring = 1 << 20}, request); });
+  const auto refused = failure_of([&] { require_room_for_plan("ring", with_degrees(1, 1 << 20), request); });
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->code(), ErrorCode::kPlanTooLarge);
   EXPECT_THAT(refused->what(), HasSubstr("at least 600 TiB of memory, and this machine has"));
   request.ranks = 256;
-  EXPECT_FALSE(failure_of([&] { require_room_for_plan("ring", {.ring = 256}, request); }));
+  EXPECT_FALSE(failure_of([&] { require_room_for_plan("ring", with_degrees(1, 256), request); }));
 }
 
 TEST(PlanSize, LongPlanningIsSaid) {
@@ -48,7 +55,8 @@ TEST(StopPoint, EndsEachStepOfALongSimulation) {
   MaskSource masks(job, activations);
   const Request request = sample_requests(job, masks).front();
   const ChosenStrategy& ring = job.strategies.front();
-  const LayerDecision decision{ring.strategy->decide(request, ring.parameters)};
+  LayerDecision decision;
+  decision.decision = ring.strategy->decide(request, ring.parameters);
   const Plan plan = make_plan(*ring.strategy, request, ring.parameters, decision.decision);
   const std::function<void()> steps[] = {
       [&] { make_plan(*ring.strategy, request, ring.parameters, decision.decision); },
