@@ -420,6 +420,7 @@ int store_held(RunningJob& running) {
           if (run.strategy->position == running.strategies[i].position) passes.push_back({&run.planned, &run.timed});
       running.scheduler->schedule(static_cast<int>(i), passes);
     }
+  const StopScope whole(nullptr);  // a layer pass is stored with all its strategies, or not at all
   running.together([&] {
     if (running.target.head == nullptr) return;
     StoreWriter& head = *running.target.head;

@@ -8,6 +8,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/ids.h"
+#include "backend/base/stop_point.h"
 #include "backend/plan/plan_access.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
@@ -58,6 +59,7 @@ std::int64_t barrier_work(const Plan& plan, std::span<const std::int64_t> work, 
   using Step = std::tuple<int, AttendedAxis, int>;  // layer, axis, ring step
   std::map<Step, std::vector<std::int64_t>> by_rank;
   for (std::size_t id = 0; id < plan.ops.size(); ++id) {
+    stop_point();
     const Op& op = plan.ops[id];
     const Post& post = plan.post_of(op);
     if (post.kind != PostKind::kAttend) continue;
@@ -69,7 +71,7 @@ std::int64_t barrier_work(const Plan& plan, std::span<const std::int64_t> work, 
   std::vector<std::int64_t> of_group(at(plan.ranks));
   for (const auto& [step, row] : by_rank) {
     std::vector<std::int64_t> slowest(at(plan.ranks));
-    for (int rank = 0; rank < plan.ranks; ++rank) {
+    for (int rank = 0; rank < plan.ranks; ++rank, stop_point()) {
       std::int64_t& max = slowest[at(group_of_rank[at(rank)])];
       max = std::max(max, row[at(rank)]);
     }
@@ -96,6 +98,7 @@ std::vector<int> ring_groups(const Plan& plan) {
   };
   const std::vector<bool> travels = travelling_values(plan);
   for (const Op& op : plan.ops) {
+    stop_point();
     const Post& post = plan.post_of(op);
     if (!moves(post.kind) || !travels[at(post.dst)]) continue;
     for (MessageId m : plan.messages_of(op)) {

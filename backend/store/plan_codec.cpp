@@ -7,6 +7,7 @@
 
 #include "backend/base/bytes.h"
 #include "backend/base/check.h"
+#include "backend/base/stop_point.h"
 #include "backend/plan/verify.h"
 
 namespace spscope {
@@ -58,8 +59,10 @@ class PlanEncoder {
 
   void sets() {
     note(kEmptySet);
-    for (const Op& op : plan_.ops)
+    for (const Op& op : plan_.ops) {
+      stop_point();
       for (SetId id : {op.heads, op.seq, op.q, op.k}) note(id);
+    }
     for (const Message& message : plan_.messages) note(message.box);
     for (const Value& value : plan_.values)
       for (const Box& box : value.placement.boxes()) note(box);
@@ -132,6 +135,7 @@ class PlanEncoder {
     out_.unsigned_number(plan_.ops.size());
     std::int32_t post = 0, deps_end = 0, messages_end = 0;
     for (const Op& op : plan_.ops) {
+      stop_point();
       out_.number(op.post - post);
       post = op.post;
       out_.number(op.rank);
