@@ -34,6 +34,10 @@ SELECT late_rank, (SELECT count(*) FROM met m WHERE m.late_rank = wait.late_rank
        (SELECT count(DISTINCT rank) FROM wait), (SELECT max(of_ranks) FROM wait)
 FROM wait GROUP BY 1 ORDER BY 3 DESC, 1)";
 
+constexpr const char* kNamelessCommunicators =
+    "SELECT count(DISTINCT substr(name, 6, instr(name, ' rank ') - 6)) FROM track "
+    "WHERE rank IS NULL AND name GLOB 'NCCL 0x* rank * of *'";
+
 // From when on they are at most kMostOperations, as far as these are spread evenly: more take minutes.
 std::int64_t begin_of_last(const StoreReader& reader) {
   constexpr double kMostOperations = 2e6;
@@ -68,6 +72,8 @@ std::int64_t ArrivalSkew::wait_ns() const {
 ArrivalSkew arrival_skew(const StoreReader& reader) {
   ArrivalSkew found;
   found.from_ns = begin_of_last(reader);
+  found.nameless_communicators = static_cast<int>(number_of(reader.query(kNamelessCommunicators).rows.front()[0]));
+  if (found.nameless_communicators > 1) return found;
   for (const std::vector<FieldText>& row : reader.query(fmt::format(kLastRanks, found.from_ns)).rows) {
     found.last.push_back({static_cast<int>(number_of(row[0])), number_of(row[1]), number_of(row[2]), {}});
     found.collectives += found.last.back().last_in;

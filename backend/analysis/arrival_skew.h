@@ -27,6 +27,9 @@ struct ArrivalSkew {
   int largest_communicator = 0;  // its ranks; more than `ranks` where some are on other hosts
   std::vector<LastRank> last;    // those that came last to any, the one that others wait longest for first
   std::int64_t from_ns = 0;      // earlier operations do not count, where there are millions; otherwise the first begin
+  // Of processes without a rank. Where there are several, NCCL's ranks do not tell processes apart, and nothing above
+  // is known.
+  int nameless_communicators = 0;
   std::int64_t wait_ns() const;  // of all ranks together
 };
 

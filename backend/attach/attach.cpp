@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "backend/attach/attach_socket.h"
 #include "backend/attach/attachment.h"
@@ -98,7 +99,7 @@ class Watch {
         why.replace(at, path.size() + 2, "its shard");
       refuse(name, why);
     }
-    if (counters_) return;
+    if (std::exchange(tried_counters_, true)) return;
     if (const std::optional<Error> none = failure_of([&] { counters_.emplace(collection_, clock_, setup_); }))
       setup_.on_note("", fmt::format("counters of the GPUs are not collected: {}", none->what()));
   }
@@ -146,6 +147,7 @@ class Watch {
   AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
+  bool tried_counters_ = false;
   std::vector<pollfd> polled_;
   AttachEnd end_;
   int numbered_ = 0, refusals_ = 0;  // processes that asked; notes of those that were refused

@@ -92,6 +92,8 @@ void explain_nothing(const std::string& path, const AttachEnd& end, Notes& notes
   const auto was_not_made = [&](const std::string& why) {
     notes.say(fmt::format("\"{}\" was not made: {}", path, why));
   };
+  if (end.processes > 0 && !end.losses.empty())
+    return was_not_made("none of what its processes recorded could be stored");
   if (end.processes > 0) return was_not_made("its processes recorded nothing");
   if (end.not_collected > 0)
     return was_not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other did",
@@ -114,7 +116,7 @@ Kept keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page, Com
   if (end.processes == 0 || !holds_events(output.note())) {
     output.discard();
     explain_nothing(output.path(), end, notes);
-    return {};
+    return {.report = {}, .error = end.failure};
   }
   Result<MergeReport> report = capture([&] {
     if (end.failure) output.leave_to_recover(*end.failure);

@@ -28,7 +28,7 @@ struct ExplainFlags {
 bool explain_observed(CommandContext& context, const StoreReader& reader) {
   if (observed_runs(reader).empty()) return false;
   for (const Observation& o : observations(reader))
-    context.out << o.run.command << "\n\n" << wrapped_text(who_waits_text(o), text_width());
+    context.out << printable_line(o.run.short_command()) << "\n\n" << wrapped_text(who_waits_text(o), text_width());
   context.out << "\nspscope report has the work of each rank, spscope gui the timeline.\n";
   return true;
 }

@@ -60,6 +60,7 @@ struct RunPass {
 
 // Operations of plans that wait to be scheduled together: some 500 MB of them.
 constexpr std::size_t kMostHeldOps = std::size_t{1} << 21;
+constexpr std::size_t kOpsOfHalfASecond = std::size_t{1} << 18;  // so many are scheduled in it
 
 // What no strategy can beat: proven from the cost model that the times come from, so there is none for measured times.
 std::optional<std::int64_t> bound_of(const Job& job, const Request& request) {
@@ -409,8 +410,23 @@ void note_planning(const RunningJob& running, const LayerOfJob& where) {
     running.note(planning_note("planning and scheduling", where.request.ranks, seconds * passes));
 }
 
-// Schedules and stores what is held, and makes it durable. Returns how many layer passes that were.
+std::size_t num_ops(const RunPass& pass) {
+  std::size_t ops = 0;
+  for (const RunLayer& run : pass.runs) ops += run.planned.plan.ops.size();
+  return ops;
+}
+
+std::size_t num_held_ops(const RunningJob& running) {
+  std::size_t ops = 0;
+  for (const RunPass& pass : running.held) ops += num_ops(pass);
+  return ops;
+}
+
+// Schedules and stores what is held, and makes it durable. Returns how many layer passes that were. An interrupt gives
+// up what takes longer than half a second to schedule.
 int store_held(RunningJob& running) {
+  std::optional<StopScope> goes_on;
+  if (num_held_ops(running) <= kOpsOfHalfASecond) goes_on.emplace(nullptr);
   std::vector<RunPass> held = std::exchange(running.held, {});
   if (running.scheduler)
     for (std::size_t i = 0; i < running.strategies.size(); ++i) {
@@ -433,25 +449,12 @@ int store_held(RunningJob& running) {
   return static_cast<int>(held.size());
 }
 
-std::size_t num_ops(const RunPass& pass) {
-  std::size_t ops = 0;
-  for (const RunLayer& run : pass.runs) ops += run.planned.plan.ops.size();
-  return ops;
-}
-
-std::size_t num_held_ops(const RunningJob& running) {
-  std::size_t ops = 0;
-  for (const RunPass& pass : running.held) ops += num_ops(pass);
-  return ops;
-}
-
 // What is held when no more layer passes come. After an interrupt as much of it as is scheduled within half a second.
 int store_what_is_left(RunningJob& running) {
-  constexpr std::size_t kMostOps = std::size_t{1} << 18;
   const StopScope goes_on(nullptr);
   if (running.interrupted()) {
     std::size_t ops = 0, kept = 0;
-    while (kept < running.held.size() && (ops += num_ops(running.held[kept])) <= kMostOps) ++kept;
+    while (kept < running.held.size() && (ops += num_ops(running.held[kept])) <= kOpsOfHalfASecond) ++kept;
     running.held.resize(kept);
   }
   return store_held(running);

@@ -155,7 +155,14 @@ std::string waits_unknown_text(const Observation& o) {
   }
   if (std::ranges::all_of(o.operations, [](const ObservedOperation& op) { return op.begun == 0; }))
     return unknown + ": NCCL did not tell when its operations began on the device, which it does from 2.27 on.";
-  return unknown + ": the file has no collective of NCCL in which two of its ranks took part.";
+  if (o.skew.nameless_communicators > 1)
+    return fmt::format(
+        "{}: processes have no ranks of their own, and NCCL numbers them anew in each of its {} "
+        "communicators.",
+        unknown, o.skew.nameless_communicators);
+  return unknown +
+         ": the file has no collective of NCCL without a root in which two of its ranks took part, with times of the "
+         "device.";
 }
 
 // "Its kernels take 11 % longer than those of the other ranks: it has more to compute, or is slower."

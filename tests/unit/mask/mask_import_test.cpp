@@ -15,7 +15,7 @@
 namespace spscope {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using testing_files::npy_of;
 using testing_files::safetensors;
 using testing_files::TemporaryFolder;

@@ -32,14 +32,14 @@ std::vector<const Pattern*> every_pattern() {
   return all;
 }
 
-class EveryPattern : public testing::TestWithParam<const Pattern*> {
+class EveryPattern : public ::testing::TestWithParam<const Pattern*> {
  protected:
   // By rule: empty heads, nothing before the first block, nothing beside a single block.
   bool has_rows_without_keys() const {
     return GetParam()->name == "headwise" || GetParam()->name == "hybrid-window" || GetParam()->name == "chess";
   }
 };
-INSTANTIATE_TEST_SUITE_P(Table, EveryPattern, testing::ValuesIn(every_pattern()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Table, EveryPattern, ::testing::ValuesIn(every_pattern()), [](const auto& info) {
   std::string name(info.param->name);
   std::ranges::replace(name, '-', '_');
   return name;

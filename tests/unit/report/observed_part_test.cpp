@@ -106,7 +106,9 @@ TEST(ObservedPart, SaysWhoWaitsForWhom) {
        "The other rank waits for rank 1 in NCCL's collectives, 12 % of the time: it came last to 100 of 100. The "
        "file "
        "has 2 of 8 ranks: what these wait for the others is not known."},
-      {{}, "Who waits for whom is not known: the file has no collective of NCCL in which two of its ranks took part."}};
+      {{.nameless_communicators = 4},
+       "not known: processes have no ranks of their own, and NCCL numbers them anew in each of its 4 communicators."},
+      {{}, "Who waits for whom is not known: the file has no collective of NCCL without a root in which two of its"}};
   for (const auto& [found, words] : rows) {
     o.skew = found;
     EXPECT_THAT(who_waits_text(o), HasSubstr(words));
