@@ -108,7 +108,7 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const En
   if (judgement.ranked.size() < 2) {
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
     if (advice.runs.together.workload.ranks == 1) return "One GPU runs each pass, so there is nothing to compare.";
-    return engine != nullptr ? fmt::format("{} has no other strategy here.", engine->title)
+    return engine != nullptr ? fmt::format("No other strategy of {} is modelled here (docs/engines.md).", engine->title)
                              : "It was not compared with another strategy.";
   }
   const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /

@@ -86,7 +86,8 @@ expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine sglang --json
 expect_json 'any("--attention-backend sparge_attn --attention-backend-config topk=0.3" in x for x in d["sentences"])' \
   'd["attention_kernel"] == "sparge"' 'any("all of dense attention" in x for x in d["sentences"])'
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine vllm-omni --pattern vsa --json
-expect_json 'any("FASTVIDEO_VSA" in x for x in d["sentences"])' '"VSA needs a model that was trained for it." in d["sentences"]'
+expect_json 'any("FASTVIDEO_VSA" in x for x in d["sentences"])' '"VSA needs a model that was trained for it." in d["sentences"]' \
+  '"No other strategy of vLLM-Omni is modelled here (docs/engines.md)." in d["sentences"]'
 expect_refused 'knows no attention backend of it with masks of sparge' '--pattern vsa' -- advise "${tiny[@]}" --engine vllm-omni
 # A picture and a film by their size; of several nodes no published run says how far off the time is.
 expect_exit 0 advise --model flux.1-dev --cluster ndr-h100-x2 --set cluster.dp=1
