@@ -88,6 +88,8 @@ TEST(ObservedPart, SaysWhoWaitsForWhom) {
   Observation o = sample();
   o.last_event_ns = 1'000'000, o.first_event_ns = 0, o.ranks = 8;
   const auto skew = [](std::vector<LastRank> last) { return ArrivalSkew{100, 8, 8, std::move(last)}; };
+  ArrivalSkew nameless;
+  nameless.nameless_communicators = 4;
   const ArrivalSkew two = {100, 2, 8, {{1, 100, 120'000, {}}}};
   const std::vector<std::pair<ArrivalSkew, std::string>> rows = {
       {skew({{5, 93, 840'000, 1.11}, {0, 7, 60'000, 1}}),
@@ -106,7 +108,7 @@ TEST(ObservedPart, SaysWhoWaitsForWhom) {
        "The other rank waits for rank 1 in NCCL's collectives, 12 % of the time: it came last to 100 of 100. The "
        "file "
        "has 2 of 8 ranks: what these wait for the others is not known."},
-      {{.nameless_communicators = 4},
+      {nameless,
        "not known: processes have no ranks of their own, and NCCL numbers them anew in each of its 4 communicators."},
       {{}, "Who waits for whom is not known: the file has no collective of NCCL without a root in which two of its"}};
   for (const auto& [found, words] : rows) {
