@@ -239,8 +239,8 @@ std::int64_t MaskFile::factor(std::int64_t count, int tokens, const std::vector<
   const auto fits = [&](std::int64_t factor) { return ceiling(blocks, factor) == count; };
   if (tokens > 0) return tokens % fine == 0 && fits(tokens / fine) ? tokens / fine : 0;
   if (!fits(least)) return 0;
-  // Where several factors fit, the reader must say which.
-  if (count > 1 && fits(least + 1))
+  // Most kernels have blocks of twice the length. Where several other factors fit, the reader must say which.
+  if (count > 1 && least != 2 && fits(least + 1))
     throw Error(ErrorCode::kMaskShape,
                 fmt::format("{} has {} blocks where the sequence has {}, so each may hold {} or {} of them",
                             place_of(path_, array_.name), count, blocks, least, least + 1),

@@ -24,14 +24,15 @@ done
 expect_out 'With link=0.5, ' 'layer as it is'
 [ -f advice.db ] || fail "no command keeps a file"
 best=$(sed -n 's/^Use \([^:,]*\)[:,].*/\1/p' answer)
-grep -q "^Memory: $best[ ,]" answer || fail "the memory of $best does not come first"
+grep -q "^Memory: ${best}[ ,]" answer || fail "the memory of $best does not come first"
 expect_exit 0 compare advice.db
 expect_out "$best"
 expect_exit 0 advise "${tiny[@]}" --save advice.toml
 # It holds what differs from defaults, the kernel among it, and gives the times of the answer.
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine sglang --save one.toml --json
 cp -- "$out" answer.json
-[ "$(wc -l <one.toml)" -lt 40 ] && ! grep -q '^[a-z_]* = 0$' one.toml || fail "the saved run holds defaults"
+[ "$(wc -l <one.toml)" -lt 40 ] || fail "the saved run is long"
+! grep -q '^[a-z_]* = 0$' one.toml || fail "the saved run holds defaults"
 grep -q '^attention_kernel = "sparge"' one.toml || fail "the saved run does not name its kernel"
 expect_exit 0 run one.toml --json
 python3 -B - answer.json "$out" <<'PYTHON' || fail "the saved run is not that of the answer"

@@ -22,7 +22,8 @@ expect_exit 0 run "${job[@]}" --set cluster.ranks=2 --json
 grep '"makespan_ns": [0-9]' "$out" | cmp - replica || fail "a replica is not the plan of its ranks"
 
 expect_exit 0 run "${job[@]}" --set cluster.guidance=2 --set cluster.dp=2 -o kept.db
-expect_out 'as 2 replicas of 2 guidance passes at once, each of '
+expect_out '8 x h100 as 2 replicas of 2 guidance'
+expect_out 'passes at once, each of 2 ranks'
 expect_exit 0 compare kept.db --json
 expect_json 'd["workload"]["guidance"] == 2 and d["workload"]["data_parallel"] == 2 and d["workload"]["combine_ns"] > 0'
 expect_exit 0 report kept.db -o kept.md
