@@ -92,21 +92,21 @@ expect_exit 0 sql kept.db 'SELECT r.run_id FROM run r WHERE r.finished AND (SELE
 expect_sql kept.db 0,2 'SELECT sum(sent != stored + dropped + unreadable + lost) AS unbalanced, count(DISTINCT host) AS hosts FROM ledger, rank_process'
 rm kept.db
 
-# Every rank is killed: each host keeps its folder, and both together make the file.
-begin_on_two_hosts 2 2 "$SPSCOPE" run "${long[@]}" -o kept.db
+# Every rank is killed: each host keeps its folder, and both together make the file. No other test has one of that name.
+begin_on_two_hosts 2 2 "$SPSCOPE" run "${long[@]}" -o killed-apart.db
 wait_for_done 20 "$err"
-ranks=$(pgrep -f -- "$SPSCOPE run .*-o kept.db" | while read -r process; do
+ranks=$(pgrep -f -- "$SPSCOPE run .*-o killed-apart.db" | while read -r process; do
   [ "$(cat "/proc/$process/comm")" = mpirun ] || echo "$process"
 done)
 [ "$(wc -w <<<"$ranks")" -eq 4 ] || fail "ranks are: $ranks"
 # shellcheck disable=SC2086 # one word a process
 kill -KILL $ranks
 wait "$pid" || true
-no_ranks() { ! pgrep -f -- "$SPSCOPE run .*-o kept.db" >/dev/null; }
+no_ranks() { ! pgrep -f -- "$SPSCOPE run .*-o killed-apart.db" >/dev/null; }
 wait_for no_ranks
 home=$(folders_on on_one) part=$(folders_on on_two)
 if [ -z "$home" ] || [ -z "$part" ]; then fail "folders are: $home $part"; fi
-expect_code 0 on_one "$SPSCOPE" recover kept.db -o half.db
+expect_code 0 on_one "$SPSCOPE" recover killed-apart.db -o half.db
 expect_err "those of ranks 2, 3 in \"$part\" on host $two"
 expect_code 0 on_two "$SPSCOPE" recover "$part" -o "$TMPDIR/other.db"
 expect_err "in the folder of this run on host $one"
