@@ -1,9 +1,9 @@
 // Arrival skew of a program that was observed: who came last to its collectives of NCCL, and how long others waited.
 //
 // A collective can move data once its last rank has come. The ranks that came before wait on their device, inside the
-// collective, so the one that came last takes shortest and what others take longer is their wait. These are differences
-// of one device's timer each, which need no common clock. Collectives with a root are left out: there a rank may be
-// done sooner without being late. So are sends and receives, which have a peer each.
+// collective, so the rank that came last takes the shortest time. What another rank takes beyond that is its wait.
+// These are differences of one device's timer each, which need no common clock. Collectives with a root are left out:
+// there a rank may be done sooner without being late. So are sends and receives, which have a peer each.
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ class Watch {
       std::error_code ignored;
       if (failed->code() != ErrorCode::kStoreExists) std::filesystem::remove(path, ignored);
       std::string why = failed->what() + (failed->hint().empty() ? "" : "; " + failed->hint());
-      // What several processes have is said once.
+      // Processes that fail alike share one note, which names no file of one of them.
       if (const std::size_t at = why.find('"' + path + '"'); at != std::string::npos)
         why.replace(at, path.size() + 2, "its shard");
       refuse(name, why);

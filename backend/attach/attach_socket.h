@@ -33,7 +33,7 @@ class AttachedProcess {
   // itself once this is gone.
   bool give_memory();
   int connection() const { return connection_; }  // readable when the process has left no more, or is gone
-  // Of one that has left no more: why it could not take the memory, as errno; 0: it took it.
+  // Once the process has left no more: the errno with which it could not take the memory; 0: it took it.
   int why_not_taken() const;
   pid_t pid() const { return pid_; }
   const std::string& name() const { return name_; }  // "python train.py (process 4711)"
@@ -72,7 +72,7 @@ class AttachSocket {
     std::vector<Refusal> refused;
     int of_other_users = 0;  // refused, too
   };
-  // Those that asked, of a bounded number that connected, whoever they are; waits for nobody.
+  // Looks at a bounded number of connections, whoever made them, and waits for nobody.
   Asked take();
 
  private:
