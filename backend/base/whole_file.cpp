@@ -83,6 +83,8 @@ void WholeFile::publish() {
   ::close(std::exchange(descriptor_, -1));
 }
 
+void require_writable(const std::string& path) { const WholeFile unwritten(path); }
+
 void write_whole_file(const std::string& path, std::string_view text) {
   WholeFile file(path);
   file.write(text);

@@ -40,6 +40,9 @@ class WholeFile {
 // a file of that name.
 void refuse_dash(const std::string& path);
 
+// Throws what WholeFile would when no file can be made there, before work is done for it; changes nothing.
+void require_writable(const std::string& path);
+
 // Writes `text` to `path`; on failure throws Error and changes nothing.
 void write_whole_file(const std::string& path, std::string_view text);
 

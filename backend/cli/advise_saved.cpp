@@ -17,6 +17,16 @@ constexpr std::string_view kSavedBy = "# spscope advise";
 
 }  // namespace
 
+void require_place_of_advice(const std::string& path) {
+  require_writable(path);
+  if (!std::filesystem::exists(path)) return;
+  constexpr std::size_t kMostBytes = 1 << 20;
+  const Result<std::string> old = read_text_file(path, kMostBytes);
+  if (!old || !old->starts_with(kSavedBy))
+    throw Error(ErrorCode::kOutputPlace, fmt::format("--save {}: the file exists and is not of spscope advise", path),
+                "name another file");
+}
+
 void save_advice(const AdviseFlags& flags, const Job& job, const Advice& advice) {
   RunConfig config = job.config;
   config.run.strategies = {advice.fastest_argument};
@@ -24,14 +34,6 @@ void save_advice(const AdviseFlags& flags, const Job& job, const Advice& advice)
   // What the times are of, though defaults change.
   config.run.attention_kernel = job.cluster.preset.attention_kernel;
   config.run.implementation = job.cluster.preset.implementation;
-  if (std::filesystem::exists(flags.save)) {
-    constexpr std::size_t kMostBytes = 1 << 20;
-    const Result<std::string> old = read_text_file(flags.save, kMostBytes);
-    if (!old || !old->starts_with(kSavedBy))
-      throw Error(ErrorCode::kOutputPlace,
-                  fmt::format("--save {}: the file exists and is not of spscope advise", flags.save),
-                  "name another file");
-  }
   const std::vector<std::uint64_t>& seeds = advice.runs.seeds;
   const std::string note =
       seeds.size() < 2 ? ""

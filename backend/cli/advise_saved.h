@@ -9,8 +9,10 @@
 
 namespace spscope {
 
-// Writes flags.save: the run of the fastest and of what it is compared with, as a config. Throws Error(kOutputPlace)
-// where the file is not one of an earlier answer.
+// Before an answer is made: throws Error(kOutputPlace) where --save can write no file, or would replace one that is not
+// of an earlier answer.
+void require_place_of_advice(const std::string& path);
+// Writes flags.save: the run of the fastest and of what it is compared with, as a config.
 void save_advice(const AdviseFlags& flags, const Job& job, const Advice& advice);
 // Commands as they are typed: to keep the run, to run it, and to ask what if.
 std::vector<std::string> next_commands(const AdviseFlags& flags, const Job& job);

@@ -52,6 +52,7 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
 
 int run_advise(CommandContext& context, const AdviseFlags& flags) {
   require_question(flags);
+  if (!flags.save.empty()) require_place_of_advice(flags.save);
   const Engine* engine = flags.engine.empty() ? nullptr : &find_engine(flags.engine);
   const AdviseQuestion question = question_of(flags, engine, context.max_memory_bytes);
   const Job as_asked = load_job(question.job, context.max_memory_bytes);

@@ -1,7 +1,6 @@
 // `spscope calibrate`: measures this machine or its GPU, prints what was found with its unit and how well the models
 // fit, and writes the profile for cluster.profile.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -52,13 +51,12 @@ constexpr ShownNumber kShown[] = {
 // Refuses before anything is measured what could not be written afterwards.
 void check_output(const CalibrateFlags& flags) {
   if (flags.output.empty()) return;
-  const std::filesystem::path path(flags.output);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code unknown;
-  if (access(folder.c_str(), W_OK | X_OK) != 0 || std::filesystem::is_directory(path, unknown))
+  if (std::filesystem::is_directory(flags.output, unknown))
     throw Error(ErrorCode::kOutputPlace, fmt::format("cannot write the file: {}", flags.output),
-                "choose a folder that exists and is writable");
-  if (!std::filesystem::exists(path, unknown)) return;
+                "it is a folder: choose the name of a file");
+  require_writable(flags.output);
+  if (!std::filesystem::exists(flags.output, unknown)) return;
   if (!flags.force)
     throw Error(ErrorCode::kStoreExists, fmt::format("the file exists: {}", flags.output), "--force replaces it");
   if (!read_profile(flags.output).has_value())

@@ -53,6 +53,7 @@ int run_sweep(CommandContext& context, const SweepFlags& flags) {
     require_replaceable(flags.output, true);
   else
     table.resume(flags.output, cells);
+  require_writable(flags.output);
 
   ProgressPrinter printer(context, "bar");
   const std::atomic<bool>& stop = watch_stop_signals(true);
