@@ -111,7 +111,10 @@ int report(CommandContext& context, const ReportFlags& flags) {
   const std::string format = only_figures ? "" : format_of(context, flags);
   if (format == "csv" && prints(flags))
     throw Error(ErrorCode::kUsage, "--format csv writes a file for each table, so it needs a folder", "add -o FOLDER");
-  if (!prints(flags) && format != "csv") require_replaceable(flags.output, flags.force);
+  if (!prints(flags) && format != "csv") {
+    require_replaceable(flags.output, flags.force);
+    require_writable(flags.output);
+  }
   const Told told = read(flags.files, format);
   if (!flags.figures.empty()) write_figures(context, told.report(), flags.figures, flags.force);
   if (only_figures) return kExitDone;
