@@ -31,7 +31,7 @@ Section make_section(std::string_view name, const SectionInput& input);
 
 // -- shared by sections
 
-// "Memory: ring r8, which needs most of these, fits only with the VAE elsewhere, with 5.1 GiB to spare; ... It
+// "Memory: ring r8, which needs the most of all, fits only with the VAE elsewhere, with 5.1 GiB to spare; ... It
 // needs 34.1 of 80 GiB, ..."; "" where memory is not limited or not known. `named`: whose need comes first, in place of
 // the largest.
 std::string memory_line(std::span<const StrategyResult* const> strategies, const StrategyResult* named = nullptr);

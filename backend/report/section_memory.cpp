@@ -91,14 +91,14 @@ std::string memory_line(std::span<const StrategyResult* const> strategies, const
   const StrategyResult& first = named != nullptr && !named->memory_need.ranks.empty() ? *named : *most;
   const bool is_most = largest(first) == largest(*most);
   std::string text = fmt::format("Memory: {}{} {}. It {}.", own_label(first),
-                                 known > 1 && is_most ? ", which needs most of these," : "",
+                                 known > 1 && is_most ? ", which needs the most of all," : "",
                                  verdict_text(first.memory_need), memory_sentence(first.memory_need));
   if (is_most) return text;
   const bool alone =
       most->memory_need.verdict() == MemoryVerdict::kFitsAlone && first.memory_need.verdict() == MemoryVerdict::kFits;
-  return text + fmt::format(" {} needs most of these, {:.1f} GiB{}.", own_label(*most),
+  return text + fmt::format(" {} needs the most, {:.1f} GiB{}.", own_label(*most),
                             static_cast<double>(largest(*most)) / kBytesOfGib,
-                            alone ? ", and fits only with what is not counted elsewhere" : "");
+                            alone ? ", and fits only with text encoder or VAE elsewhere" : "");
 }
 
 void fill_memory(const SectionInput& input, Section& section) {
