@@ -87,12 +87,19 @@ function(spscope_test_program name)
   endif()
 endfunction()
 
+# spscope_skipped_test(NAME REASON LABELS...): stands for a test that cannot be built here.
+function(spscope_skipped_test name reason)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${reason}")
+  set_tests_properties(${name} PROPERTIES LABELS "${ARGN}" SKIP_REGULAR_EXPRESSION "^skipped: ")
+endfunction()
+
 # spscope_test(NAME [PROGRAM program] [UNITE] [SOURCES glob...] [DEPS targets...] [LABELS labels...] [TIMEOUT seconds]
 #              [COST seconds] [NOT_SANITIZED patterns...])
 #   GoogleTest sources, of every .cpp in the folder, registered as one ctest test. PROGRAM: they are a part of a program with
 #   many (spscope_test_program), else a program of their own. UNITE: its sources may be one translation unit
-#   (spscope_unite). COST: about how long it takes, so that ctest starts it early. A build with sanitizers leaves out of the programs what its sanitizer is not meant for: hostile input for
-#   that of addresses, threads for that of threads. NOT_SANITIZED: tests that compare figures for long, and neither read
+#   (spscope_unite). COST: about how long it takes, so that ctest starts it early. A build with sanitizers leaves out of
+#   the programs what its sanitizer is not meant for: hostile input for that of addresses, threads for that of threads.
+#   NOT_SANITIZED: tests that compare figures for long, and neither read
 #   foreign input nor share memory between threads, so that builds with sanitizers leave them to the others.
 function(spscope_test name)
   cmake_parse_arguments(arg "UNITE" "PROGRAM;TIMEOUT;COST" "SOURCES;DEPS;LABELS;NOT_SANITIZED" ${ARGN})

@@ -104,10 +104,12 @@ def follow(command, log, state, teller, **more):
             while not ended.wait(5):
                 teller.now(state.now())
 
-        threading.Thread(target=tell, daemon=True).start()
+        teller_thread = threading.Thread(target=tell, daemon=True)
+        teller_thread.start()
         for line in process.stdout:
             kept.write(line)
             kept.flush()
             teller.now(state.read(line, teller))
         ended.set()
+        teller_thread.join()
         return process.wait()

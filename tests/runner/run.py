@@ -95,7 +95,7 @@ def run(phase, everything, shares, total, teller):
     chosen = {t.name: t for t in every if phase.chosen(t)}
     suite_of = {t.name: phase.row or suites.suite_of(t, shares) or "none" for t in chosen.values()}
     # Tests of the default set sleep a third of their time. Of the wide set many start more ranks than there are cores.
-    at_once = os.cpu_count() + (not everything)
+    at_once = len(os.sched_getaffinity(0)) + (not everything)
     results = test(phase, chosen.values(), suite_of, at_once, teller) if chosen else []
     total.entries += [summary.Entry(r, suite_of[r.name], not phase.row and not chosen[r.name].extended, log_of(phase)) for r in results]
     if not phase.row:
