@@ -59,7 +59,7 @@ def prose(tree, path):
 def check_benches(tree, path):
     text = tree.text(path)
     for match in BENCH.finditer(text):
-        if not tree.exists(f"bench/{match.group(1)}.cpp"):
+        if not any(other.endswith(f"/{match.group(1)}.cpp") for other in tree.with_suffix(".cpp", under="bench/")):
             yield Finding("links", path, line_of(text, match.start()), f"names {match.group()}, which nothing builds")
 
 

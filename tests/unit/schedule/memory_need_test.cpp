@@ -123,7 +123,8 @@ TEST(MemoryNeed, SaysWhatFitsAndWhatIsNotCounted) {
   const auto bytes = [](double gib) { return static_cast<std::int64_t>(gib * static_cast<double>(kGib)); };
   const Card cards[] = {
       {"all", 80, 31, 10.5, 0.5, 10,
-       "fits together with the text encoder and VAE, with 32.0 GiB to spare; the text encoder takes about 10.5 GiB, and "
+       "fits together with the text encoder and VAE, with 32.0 GiB to spare; the text encoder takes about 10.5 GiB, "
+       "and "
        "the VAE up to 6.5 GiB while it decodes"},
       {"tight", 48, 31, 10.5, 0.5, 8,
        "fits together with the text encoder and VAE, with 2.0 GiB to spare, which is tight; "},
