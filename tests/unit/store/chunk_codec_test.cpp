@@ -140,25 +140,6 @@ TEST(ChunkCodec, BoundsAreThoseOfTheRecords) {
   }
 }
 
-// A file is read on other machines and years later: the bytes as the layout says them, written by hand.
-TEST(ChunkCodec, LayoutIsAsWritten) {
-  const std::vector<SpanEvent> events = {{.begin_ns = 1000, .end_ns = 1300, .op_id = 4, .name = 2, .flags = 1},
-                                         {.begin_ns = 1310, .end_ns = 1310, .op_id = 3, .name = 258, .flags = 1},
-                                         {.begin_ns = 1309, .end_ns = 1509, .op_id = 3, .name = 0, .flags = 1}};
-  const std::vector<std::uint8_t> expected = {1,    2,  1,    2, 1,           // widths
-                                              0xe8, 3,  0,    0, 0, 0, 0, 0,  // 1000
-                                              3,    0,  3,    0, 3, 0, 3, 0,  // stored sizes of seven planes
-                                              3,    0,  3,    0, 3, 0,        //
-                                              0,    20, 1,                    // gaps 0, 10, -1
-                                              0x2c, 0,  0xc8, 1, 0, 0,        // 300, 0, 200: low bytes, high bytes
-                                              10,   1,  0,                    // ops +5, -1, 0
-                                              2,    2,  0,    0, 1, 0,        // names: low bytes, high bytes
-                                              1,    1,  1};                   // flags
-  const EncodedChunk chunk = encode_chunk(std::span(events), Compress::kFast);
-  EXPECT_EQ(chunk.data, expected);
-  EXPECT_EQ(decoded<SpanEvent>({chunk.header, expected}), events);
-}
-
 TEST(ChunkCodec, ALaneTakesFewBytes) {
   const std::vector<SpanEvent> events = lane(kMaxChunkEvents, 3);
   // gap 3, duration 3, op 0, name 1, flags 1: noise stays, what is the same in all takes nothing

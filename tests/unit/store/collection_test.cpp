@@ -78,18 +78,6 @@ TEST_F(Collecting, IsFoundByAnyOfItsNames) {
   EXPECT_TRUE(dead_collections(scratch_).empty());
 }
 
-TEST_F(Collecting, LeavesNothingUnlessItIsKept) {
-  { const Collection collection(out_, scratch_, 1, 0); }
-  EXPECT_TRUE(scratch_names().empty());
-  EXPECT_FALSE(std::filesystem::exists(collecting_path(out_)));
-  {
-    Collection collection(out_, scratch_, 1, 0);
-    collection.keep();
-  }
-  EXPECT_EQ(scratch_names().size(), 1u);
-  EXPECT_TRUE(std::filesystem::exists(collecting_path(out_)));
-}
-
 TEST_F(Collecting, TwoOfOneNameDoNotMeet) {
   const Collection one(out_, scratch_, 1, 0), other(folder_ / "my run.db", scratch_, 1, 0);
   EXPECT_NE(one.note().folder, other.note().folder);

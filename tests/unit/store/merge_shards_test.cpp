@@ -287,20 +287,6 @@ TEST_F(TwoRanks, TimesThatAClockTurnsAroundAreReadInOrder) {
   EXPECT_EQ(file.number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'events_clamped'"), 1);
 }
 
-// Read as ours, a newer file would lose what it alone has.
-TEST_F(TwoRanks, OtherSchemasAreRefusedHoweverTolerant) {
-  write_ranks();
-  const auto refused = [&] {
-    const Error error = error_of([&] { merge(folder_ / "out.db", shards(), {.tolerant = true}); });
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "out.db"));
-    return error;
-  };
-  testing::tamper(shard_of(0), "UPDATE meta SET value = '9' WHERE key = 'min_reader'");
-  EXPECT_EQ(refused().code(), ErrorCode::kStoreVersion);
-  testing::tamper(shard_of(0), "UPDATE meta SET value = 'x' WHERE key = 'schema_version'");
-  EXPECT_EQ(refused().code(), ErrorCode::kStoreVersion);
-}
-
 TEST_F(TwoRanks, WithoutAHeadEventsAreKept) {
   write_ranks();
   const std::vector<std::string> ranks = {shard_of(0), shard_of(1)};

@@ -137,22 +137,6 @@ TEST_F(NamesOfRun, StatisticsAndGroupsEqualBruteForce) {
   }
 }
 
-TEST_F(NamesOfRun, TheRecipeForSqlGivesTheSame) {
-  const StoreReader store(merged());
-  const DurationStatistics found = store.name_statistics({.name = "norm"}).all;
-  const QueryResult answer = store.query(
-      "WITH d AS (SELECT end_ns - begin_ns AS ns FROM event WHERE name = 'norm' AND NOT unfinished),"
-      " ranked AS (SELECT ns, row_number() OVER (ORDER BY ns) AS i, count(*) OVER () AS n FROM d) "
-      "SELECT max(n), min(CASE WHEN 100 * i >= 50 * n THEN ns END), min(CASE WHEN 100 * i >= 90 * n THEN ns END),"
-      " min(CASE WHEN 100 * i >= 99 * n THEN ns END), avg(1.0 * ns * ns) - avg(ns) * avg(ns) FROM ranked");
-  ASSERT_EQ(answer.rows.size(), 1u);
-  EXPECT_EQ(answer.rows[0][0], std::to_string(found.count));
-  EXPECT_EQ(answer.rows[0][1], std::to_string(found.median_ns));
-  EXPECT_EQ(answer.rows[0][2], std::to_string(found.p90_ns));
-  EXPECT_EQ(answer.rows[0][3], std::to_string(found.p99_ns));
-  EXPECT_NEAR(std::sqrt(std::stod(*answer.rows[0][4])), found.deviation_ns, 1e-6 * found.mean_ns);
-}
-
 TEST_F(NamesOfRun, NamesAreFoundByAPartOfThem) {
   const StoreReader store(merged());
   std::map<std::string, std::int64_t> counts;

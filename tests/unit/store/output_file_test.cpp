@@ -50,29 +50,6 @@ TEST_F(Output, AnExistingFileIsKept) {
   EXPECT_EQ(read_file(out_), before);
 }
 
-TEST_F(Output, ForceReplacesOurs) {
-  write_sample(out_, {.tool_version = "old"});
-  write_sample(out_, {.force = true, .tool_version = "new"});
-  EXPECT_EQ(StoreReader(out_).file().tool_version, "new");
-  EXPECT_EQ(folder_.names(), Names{"out.db"});
-}
-
-TEST_F(Output, FoldersAndDevicesAreRefused) {
-  EXPECT_EQ(refused(folder_.path().string()).code(), ErrorCode::kStoreExists);
-  EXPECT_EQ(refused("/dev/full", {.force = true}).code(), ErrorCode::kStoreExists);
-  EXPECT_EQ(error_of([] { StoreWriter writer(""); }).code(), ErrorCode::kOutputPlace);
-}
-
-TEST_F(Output, ASecondWriterIsRefusedWhileTheFirstWrites) {
-  {
-    StoreWriter first(out_);
-    const Error error = error_of([&] { StoreWriter second(out_); });
-    EXPECT_EQ(error.code(), ErrorCode::kStoreBusy);
-    EXPECT_EQ(folder_.names(), Names{"out.db.tmp"});
-  }
-  EXPECT_NO_THROW(write_sample(out_));
-}
-
 TEST_F(Output, AWriterThatDoesNotFinishLeavesNothing) {
   {
     StoreWriter writer(out_);

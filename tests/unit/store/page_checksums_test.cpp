@@ -107,17 +107,6 @@ TEST_F(StoredPages, AFlippedBitOfATableIsRefusedAndNamed) {
   }
 }
 
-// Of two pages that are exchanged, each has bytes that are sound.
-TEST_F(StoredPages, ExchangedPagesAreRefused) {
-  const std::size_t a = (root_of("traffic") - 1) * page_bytes_, b = (root_of("repeat") - 1) * page_bytes_;
-  std::string bytes = whole_;
-  bytes.replace(a, page_bytes_, whole_.substr(b, page_bytes_));
-  bytes.replace(b, page_bytes_, whole_.substr(a, page_bytes_));
-  write_file(path_, bytes);
-  EXPECT_EQ(content(), "SPS-156");
-  EXPECT_EQ(check_pages(path_).bad.size(), 2u);
-}
-
 TEST_F(StoredPages, EveryBitOfHeaderAndTrailerIsRefusedOrHarmless) {
   const std::string sound = content();
   int refused = 0;
@@ -167,16 +156,6 @@ TEST_F(StoredPages, PartsOfPagesAreChecked) {
     EXPECT_EQ(page_check(db)->refused, 1u);
     sqlite3_close(db);
   }
-}
-
-TEST_F(StoredPages, ACutTrailerIsRefused) {
-  for (std::size_t bytes = begin_of_trailer() + 1; bytes < whole_.size(); ++bytes) {
-    write_file(path_, whole_.substr(0, bytes));
-    EXPECT_EQ(content(), "SPS-156") << bytes;
-  }
-  write_file(path_, whole_.substr(0, begin_of_trailer()));
-  EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kNone);
-  EXPECT_FALSE(content().starts_with("SPS-"));
 }
 
 TEST_F(StoredPages, AnEditByAnotherProgramEndsTheChecksums) {
