@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
 #include <thread>
 
@@ -161,29 +160,6 @@ TEST_F(LiveEventsOfRun, WorkAndSpansOfOneTrackKeepTheirTimes) {
   testing::merge(folder_ / "out.db", both);
   EXPECT_EQ(StoreReader(folder_ / "out.db").query("SELECT sum(clamped), count(*) FROM event").rows[0],
             (std::vector<std::optional<std::string>>{"0", "800"}));
-}
-
-TEST_F(LiveEventsOfRun, AWriterOnAnotherThreadIsFollowed) {
-  std::atomic<bool> done = false;
-  std::jthread writer([&] {
-    RankShard shard(shard_of(0), 0);
-    begin_rank(shard, 0);
-    shard.add_string(2, "norm");
-    for (std::size_t at = 0; at < events_[0].size(); at += 500) {
-      write_rank(shard, 0, at, 500);
-      shard.commit();
-    }
-    done = true;
-  });
-  LiveEvents live;
-  std::int64_t seen = 0;
-  for (bool last = false; !last;) {
-    last = done;
-    seen += live.poll(shards());
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(seen, std::ssize(events_[0]));
-  EXPECT_EQ(live.tracks().at(0)->spans.size(), events_[0].size());
 }
 
 // A question of minutes ends when another thread no longer wants the answer, and the reader answers the next one.

@@ -144,32 +144,5 @@ TEST(RunRecorder, StoresWhatTimelinesSay) {
   EXPECT_EQ(sent, static_cast<std::int64_t>(events));
 }
 
-TEST(RunRecorder, KeepsTheFirstCauseOfAFault) {
-  Recording of(4);
-  auto& [num_ranks, folder, request, shard, page, recorder] = of;
-  const Plan plan = plan_of(request, "ring");
-  recorder.prepare(RunId{7}, plan);
-  ExecuteOptions execution;
-  execution.recorder = &recorder;
-  OpId victim = kNone;
-  for (std::size_t id = 0; id < plan.ops.size() && victim == kNone; ++id)
-    if (plan.ops[id].rank == 2 && id > plan.ops.size() / 2) victim = static_cast<OpId>(id);
-  execution.before_op = [&](OpId op, const std::atomic<bool>&) {
-    if (op == victim) throw std::runtime_error("broken");
-  };
-  EXPECT_THROW(execute(plan, request, generate_activations(request, 1), execution), Error);
-  shard.finish();
-  ASSERT_EQ(recorder.incidents().size(), 1u);
-  const IncidentRecord& incident = recorder.incidents()[0];
-  EXPECT_EQ(incident.rank, 2);
-  EXPECT_EQ(incident.op_id, victim);
-  EXPECT_EQ(incident.run_id, RunId{7});
-  EXPECT_EQ(incident.kind, IncidentKind::kFailed);
-  // What the rank was in when it failed is still on the page, for an event that did not end.
-  bool found = false;
-  for (const NowPage::Line& line : read_now_page(page.path()).lines) found |= line.rank == 2 && line.now.op == victim;
-  EXPECT_TRUE(found);
-}
-
 }  // namespace
 }  // namespace spscope

@@ -1,7 +1,6 @@
 // What lanes push reaches the shard in order, soon, and never in part; what cannot be written is counted.
 #include "backend/collect/shard_writer.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,15 +8,12 @@
 #include <map>
 #include <thread>
 
-#include "backend/base/rng.h"
 #include "backend/store/chunk/event_reader.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Event i of a lane: its times and op follow from its number.
 RingRecord record_of(std::int64_t i, RunId run = RunId{1}) {
@@ -167,47 +163,6 @@ TEST_F(ShardWriterTest, CommitsByItself) {
   EXPECT_TRUE(becomes_true([&] { return stored_ops(0, 0).size() == 10; }));
   ring.push(record_of(10));
   EXPECT_TRUE(becomes_true([&] { return stored_ops(0, 0).size() == 11; }));
-}
-
-// A full disk: what was committed stays, what comes later counts as dropped, the error is kept with path_ and bytes.
-TEST_F(ShardWriterTest, AFullDiskLosesNothingThatWasCommitted) {
-  options_.write.max_bytes = 600'000;  // of the schema and some chunks
-  std::atomic<int> failures{0};
-  options_.on_failure = [&](const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kStoreWrite);
-    ++failures;
-  };
-  ShardWriter writer(path_, options_);
-  EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 1 << 16);
-  std::int64_t pushed = 0;
-  for (; pushed < 100; ++pushed) ring.push(record_of(pushed));
-  writer.checkpoint();
-  ASSERT_FALSE(writer.failure());
-  Rng rng(5);
-  EXPECT_TRUE(becomes_true([&] {
-    for (int i = 0; i < 20'000; ++i, ++pushed) {
-      RingRecord record = record_of(pushed);
-      record.span.op_id = rng.below(std::int64_t{1} << 60);  // nothing to compress
-      ring.push(record);
-    }
-    return writer.failure().has_value();
-  }));
-  for (int i = 0; i < 1000; ++i, ++pushed) ring.push(record_of(pushed));
-  writer.checkpoint();
-  writer.write([](StoreWriter&) { FAIL() << "nothing is written any more"; });
-  writer.finish();
-  EXPECT_EQ(failures, 1);
-  ASSERT_TRUE(writer.failure());
-  EXPECT_THAT(writer.failure()->what(), HasSubstr(path_));
-  EXPECT_THAT(writer.failure()->what(), HasSubstr("bytes"));
-  EXPECT_THAT(writer.failure()->hint(), HasSubstr("run.scratch"));
-  const ShardWriter::TrackCount count = writer.counts().at(0);
-  EXPECT_EQ(count.sent, pushed);
-  EXPECT_EQ(count.sent, count.stored + count.dropped);
-  EXPECT_GE(count.stored, 100);
-  Database db = Database::open_shard(path_);
-  EXPECT_EQ(EventReader(db).ledger().at(0).sent + count.untold, pushed);
-  EXPECT_EQ(static_cast<std::int64_t>(stored_ops(0, 0).size()), count.stored);
 }
 
 // A clock that goes back neither breaks the order of a track nor puts commits off.

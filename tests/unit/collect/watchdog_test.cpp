@@ -3,13 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
-
-#include "backend/base/clock.h"
-#include "tests/support/temporary_folder.h"
 
 namespace spscope {
 namespace {
@@ -181,43 +176,6 @@ TEST(Watchdog, ForgetsTheWaitWhenALaneGoesOn) {
   EXPECT_EQ(dog.look(ranks.processes, 13 * kSecond).size(), 1u);
   ranks.lane(0, 0) = LaneNow();  // between ops nothing can hang
   EXPECT_TRUE(dog.look(ranks.processes, 100 * kSecond).empty());
-}
-
-// A real process: running, stopped, killed.
-TEST(Watchdog, ReadsRealProcesses) {
-  const TemporaryFolder folder;
-  int ready[2];
-  ASSERT_EQ(::pipe(ready), 0);
-  const int child = ::fork();
-  if (child == 0) {
-    NowPageWriter page(folder / "rank.now", this_process(0, 1, 1, {}));
-    LaneNow now;
-    now.op = 7;
-    now.state = LaneState::kComputing;
-    page.line(0, 0).publish(now);
-    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
-    for (;;) ::pause();
-  }
-  char byte;
-  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
-  Watchdog dog(60);
-  const auto trouble = [&]() -> std::optional<RankTrouble> {
-    const WatchedProcess process = watch_process(folder / "rank.now");
-    const std::vector<RankFinding> found = dog.look(std::span(&process, 1), now_ns());
-    return found.empty() ? std::nullopt : std::optional(found[0].trouble);
-  };
-  EXPECT_EQ(trouble(), std::nullopt);
-  ::kill(child, SIGSTOP);
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
-  EXPECT_EQ(trouble(), RankTrouble::kStopped);
-  ::kill(child, SIGKILL);
-  siginfo_t info;
-  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_EQ(trouble(), RankTrouble::kLost);  // ended, and nobody has asked for it yet
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(trouble(), RankTrouble::kLost);
-  ::close(ready[0]), ::close(ready[1]);
 }
 
 }  // namespace

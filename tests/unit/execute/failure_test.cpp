@@ -155,40 +155,6 @@ TEST(Failure, ALostRankIsNamedBeforeOneThatWaitsForNobody) {
   EXPECT_THAT(hang_of(control, system).message, HasSubstr("rank 0 made no progress for 9.0 s: its process 5"));
 }
 
-// Two are inside an op and wait for nobody: one computes, and the other one, at a later post, does nothing.
-TEST(Failure, ARankThatComputesIsNamedAfterOneThatDoesNot) {
-  const RingOf4 ring;
-  RunControl control(ring.plan);
-  const OpId early = find_op(ring.plan, PostKind::kExchange, 0), late = find_op(ring.plan, PostKind::kFinish, 2);
-  place(control, ring.plan, 0, 1, early, kNone);
-  place(control, ring.plan, 2, 0, late, kNone);
-  EXPECT_EQ(hang_of(control).rank, 0);
-  SystemView system;
-  system.computes = [](std::span<const int> ranks) {
-    std::vector<std::optional<bool>> computes;
-    for (const int rank : ranks) computes.push_back(rank == 0);
-    return computes;
-  };
-  const RankFault fault = hang_of(control, system);
-  EXPECT_EQ(fault.rank, 2);
-  EXPECT_THAT(fault.message, HasSubstr(": it computes nothing, its process sleeps"));
-  system.computes = [](std::span<const int> ranks) { return std::vector(ranks.size(), std::optional(true)); };
-  EXPECT_EQ(control.find_stuck(system).front().trouble, RankTrouble::kSlow);
-}
-
-// Nobody is lost and all wait: the lowest post, and whom it waits for.
-TEST(Failure, OfRanksThatAllWaitTheLowestPostIsNamed) {
-  const RingOf4 ring;
-  RunControl control(ring.plan);
-  const OpId early = find_op(ring.plan, PostKind::kExchange, 3), late = find_op(ring.plan, PostKind::kFinish, 0);
-  ASSERT_LT(ring.plan.ops[static_cast<std::size_t>(early)].post, ring.plan.ops[static_cast<std::size_t>(late)].post);
-  place(control, ring.plan, 0, 0, late, early);
-  place(control, ring.plan, 3, 1, early, find_op(ring.plan, PostKind::kExchange, 2));
-  const RankFault fault = hang_of(control);
-  EXPECT_EQ(fault.rank, 3);
-  EXPECT_THAT(fault.message, HasSubstr(": it waits for rank 2; rank 0 waits for it in finish op"));
-}
-
 // A lane's line says at each turn of an op what it does, and every turn is progress.
 TEST(RunControl, ALineSaysWhatItsLaneDoes) {
   const RingOf4 ring;

@@ -123,29 +123,6 @@ TEST_P(RecorderLines, HaveEveryOpOfEveryPass) {
   }
 }
 
-// A pass that fails ends too, and its last op is one that did not end.
-TEST(Recorder, HearsTheEndOfAPassThatFails) {
-  const Request request = small_request(4);
-  const Plan plan = plan_of(request, "ring");
-  Listener listener(4);
-  ExecuteOptions options;
-  options.recorder = &listener;
-  options.before_op = [&](OpId op, const std::atomic<bool>&) {
-    if (plan.ops[static_cast<std::size_t>(op)].rank == 2 && op > 10) throw std::runtime_error("broken");
-  };
-  EXPECT_THROW(execute(plan, request, generate_activations(request, 1), options), Error);
-  EXPECT_FALSE(listener.open);
-  ASSERT_EQ(listener.faults.size(), 1u);
-  EXPECT_EQ(listener.faults[0].rank, 2);
-  EXPECT_FALSE(listener.faults[0].hung);
-  bool ended = false;
-  for (const auto& [lane, calls] : listener.calls[0])
-    for (const Call& call : calls) ended |= call.op == listener.faults[0].op;
-  EXPECT_FALSE(ended);
-  EXPECT_EQ(plan.ops[static_cast<std::size_t>(listener.faults[0].op)].rank, 2);
-  EXPECT_NE(listener.faults[0].message.find("broken"), std::string::npos);
-}
-
 TEST(Recorder, HearsWhichRankHung) {
   const Request request = small_request(4);
   const Plan plan = plan_of(request, "ring");

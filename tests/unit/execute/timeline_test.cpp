@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <numeric>
+#include <limits>
 #include <thread>
 
 #include "backend/base/ids.h"
@@ -127,14 +127,6 @@ TEST(ThreadRun, EveryRepeatGivesTheSameOutput) {
   EXPECT_EQ(many.outputs.front().values, execute(plan, request, activations).outputs.front().values);
 }
 
-TEST(ThreadRun, MoreRanksThanCoresAreCalledOversubscribed) {
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  const Request one = small_request(1), many = small_request(cores + 1);
-  EXPECT_EQ(execute(plan_of(one, "single"), one, generate_activations(one, 1)).provenance.timing, Timing::kClean);
-  EXPECT_EQ(execute(plan_of(many, "ring"), many, generate_activations(many, 1)).provenance.timing,
-            Timing::kOversubscribed);
-}
-
 TEST(Executors, AreFoundByTheirPair) {
   for (const Executor& executor : executors()) {
     EXPECT_EQ(find_executor(executor.device, executor.backend), &executor);  // no row hides another one
@@ -144,25 +136,6 @@ TEST(Executors, AreFoundByTheirPair) {
   const ExecuteOptions defaults;
   EXPECT_EQ(find_executor(defaults.device, defaults.backend), executors().data());
   EXPECT_EQ(find_executor("cpu", "cpu"), nullptr);
-}
-
-TEST(Executors, AreRefusedWithTheNamesThatThereAre) {
-  const Request request = small_request(2);
-  const Plan plan = plan_of(request, "ring");
-  ExecuteOptions options;
-  options.comm = "memory";
-  EXPECT_TRUE(cannot_execute(plan, options).empty());
-  options.comm = "mpi";
-  std::vector<Problem> problems = cannot_execute(plan, options);
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].field, "run.comm");
-  EXPECT_EQ(problems[0].hint, "use one of auto, memory");
-  options.device = "none";
-  problems = cannot_execute(plan, options);
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].field, "run.backend");
-  EXPECT_NE(problems[0].hint.find("device = cpu, backend = threads"), std::string::npos);
-  EXPECT_THROW(execute(plan, request, generate_activations(request, 1), options), Error);
 }
 
 }  // namespace

@@ -32,14 +32,9 @@ class OneRecord final : public Collector {
 std::optional<std::string> can() { return std::nullopt; }
 std::optional<std::string> has_no_library() { return "there is no library; install it"; }
 std::unique_ptr<Collector> start(TraceSink&, const CollectedProcess&) { return std::make_unique<OneRecord>(); }
-std::unique_ptr<Collector> fail(TraceSink&, const CollectedProcess&) {
-  throw Error(ErrorCode::kCannotCollect, "another one traces already", "run without it");
-}
 
 constexpr CollectorRow kCan[] = {{"best", "", "", can, start}, {"spare", "", "best", can, start}};
-constexpr CollectorRow kCannot[] = {{"best", "", "", has_no_library, fail}, {"spare", "", "best", can, start}};
 constexpr CollectorRow kByName[] = {{"best", "", "", can, start}, {"named", "", "", has_no_library, start, false}};
-constexpr CollectorRow kFails[] = {{"best", "", "", can, fail}, {"spare", "", "best", can, start}};
 
 std::vector<std::string> names(const RunCollectors& collectors) {
   std::vector<std::string> names;
@@ -59,15 +54,6 @@ TEST(RunCollectors, AutoTakesTheBestThatCanOnGpusAndNoneElsewhere) {
   EXPECT_THAT(names(collectors_of({"auto"}, "cpu", kCan)), IsEmpty());
   EXPECT_THROW(collectors_of({"best"}, "cpu", kCan), Error) << "there is no GPU to watch";
   EXPECT_THAT(names(collectors_of({"spare", "best"}, "cuda", kCan)), ElementsAre("best", "spare"));
-}
-
-TEST(RunCollectors, WhatAutoLeavesOutIsANoteAndAnotherTakesItsPlace) {
-  const RunCollectors absent = collectors_of({"auto"}, "cuda", kCannot);
-  EXPECT_THAT(names(absent), ElementsAre("spare"));
-  EXPECT_THAT(absent.left_out()[0], HasSubstr("best does not collect here: there is no library; install it"));
-  const RunCollectors refused = collectors_of({"auto"}, "cuda", kFails);
-  EXPECT_THAT(names(refused), ElementsAre("spare"));
-  EXPECT_THAT(refused.left_out()[0], HasSubstr("another one traces already; run without it"));
 }
 
 TEST(RunCollectors, WhatHasNothingToWatchInRunsIsTakenByItsNameAlone) {
