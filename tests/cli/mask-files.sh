@@ -97,3 +97,7 @@ expect_exit 0 mask generate dense --grid 1,8,7 --block 16 -o other.npy
 cp other.block_starts.npy block_starts.npy
 expect_refused 'SPS-043' 'mask.file' '"block_starts.npy"' '56 tokens' '64' -- run "${fitting[@]}" --set mask.file=mask.npy
 expect_refused 'SPS-043' '"block_starts.npy"' '--tokens' -- mask info mask.npy --tokens 64
+# Its own cuts come before those of the folder.
+cp 16.block_starts.npy mask.block_starts.npy
+expect_exit 0 mask info mask.npy
+expect_out '64 tokens in 4 blocks'

@@ -47,17 +47,5 @@ TEST(Printable, ErrorsFakeNoLine) {
             "error " + error_id(ErrorCode::kUsage) + ": a\n  error SPS-999: b\n  --> e\n  f\n  c\n  d\n");
 }
 
-TEST(Printable, ErrorsCarryNoEscapeSequences) {
-  const Problem problem = {ErrorCode::kInternal,
-                           "a\x1b"
-                           "c",
-                           "b\x1b[31m",
-                           "d\r\n",
-                           {"e\x1b", 1, 2}};
-  const std::string text = render(problem);
-  EXPECT_EQ(text.find_first_of("\x1b\r"), std::string::npos) << text;
-  EXPECT_EQ(render(Error(std::vector<Problem>{problem})).find_first_of("\x1b\r"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace spscope

@@ -83,16 +83,6 @@ TEST(ReadConfig, SectionsOfUnknownPatternsAndStrategiesAreProblems) {
   EXPECT_EQ(problems[2].hint, "did you mean \"ulysses\"?");
 }
 
-TEST(ReadConfig, MissingOrUnreadableFileIsOneProblem) {
-  for (const std::string& path : {std::string("/nonexistent/run.toml"), testing::TempDir(), std::string("/dev/zero")}) {
-    auto loaded = load_config(path, {}, kNames);
-    ASSERT_FALSE(loaded.has_value()) << path;
-    ASSERT_EQ(loaded.error().problems().size(), 1u) << path;
-    EXPECT_EQ(loaded.error().code(), ErrorCode::kConfigFile) << path;
-    EXPECT_EQ(loaded.error().problems()[0].place.file, path);
-  }
-}
-
 TEST(ReadConfig, InputPathsStartAtTheFolderOfTheFile) {
   RunConfig config;
   config.folder = "samples/photo";
@@ -123,25 +113,6 @@ TEST(Validate, CatchesWhatNoSingleKeyShows) {
   EXPECT_EQ(count([](RunConfig& c) { c.run.strategies = {"usp:", "usp:=2", "ring:a=", "", "usp:a=1,"}; }), 5u);
   EXPECT_EQ(count([](RunConfig& c) { c.cluster.profile = "/nonexistent.toml"; }), 1u);
   EXPECT_EQ(count([](RunConfig& c) { c.mask.file = "m.npy", c.mask.pattern = "unknown"; }), 1u);
-}
-
-// run.backend is one of the device's, run.comm one of the backend's.
-TEST(Validate, AnExecutorIsAPairAndItsCommunicator) {
-  const auto problems = [](const char* device, const char* backend, const char* comm) {
-    RunConfig config;
-    config.run.device = device, config.run.backend = backend, config.run.comm = comm;
-    return faults(config);
-  };
-  EXPECT_EQ(problems("cpu", "threads", "auto"), "");
-  EXPECT_EQ(problems("cpu", "mpi", "auto"), "");
-  EXPECT_EQ(problems("cpu", "threads", "memory"), "");
-  EXPECT_EQ(problems("gpu", "mpi", "nccl"), "");
-  EXPECT_EQ(problems("cpu", "mpi", "memory"),
-            "error SPS-005: run.comm: \"memory\" is not a communicator\n  use one of auto, mpi\n");
-  EXPECT_EQ(problems("gpu", "threads", "auto"),
-            "error SPS-005: run.backend: \"threads\" is not a backend\n  use one of mpi\n");
-  EXPECT_EQ(problems("abacus", "threads", "auto"),
-            "error SPS-005: run.device: \"abacus\" is not a device\n  use one of cpu, gpu\n");
 }
 
 TEST(Validate, CollectorsAreAutoOrNoneAloneOrNames) {

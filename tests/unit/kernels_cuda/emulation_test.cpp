@@ -1,5 +1,6 @@
 // The emulated device: that its twins compute what the PTX manual says, and that it reports what a device would not
-// survive, or would do differently each time.
+// survive, or would do differently each time. Of barriers and of waits for copies attend_test.cpp shows it on the
+// kernel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,17 +39,6 @@ std::string run(int threads, float* out = nullptr, const float* in = nullptr) {
 }
 
 // -- order
-
-void exchange_with_barrier(const Numbers& numbers) {
-  store_shared(4u * thread_index(), static_cast<float>(thread_index()));
-  sync_block();
-  numbers.out[thread_index()] = load_shared<float>(4u * (63 - thread_index()));
-}
-TEST(Emulation, BarrierOrdersWritesAndReads) {
-  std::vector<float> out(64);
-  EXPECT_EQ(run<exchange_with_barrier>(64, out.data()), "");
-  for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 63 - i);
-}
 
 void exchange_without_barrier(const Numbers&) {
   if (thread_index() >= 32) store_shared(4u * thread_index(), 1.0f);
@@ -107,33 +97,6 @@ TEST(Emulation, ReportsDeviceMemoryThatIsNotAnnounced) {
   DeviceArray<float> out(32, 0.0f);
   EXPECT_EQ(run<beyond_global>(32, out.data()), "");
   EXPECT_THAT(run<beyond_global>(64, out.data()), HasSubstr("thread 32: 4 bytes at"));
-}
-
-// -- asynchronous copies
-
-// Thread 0 copies 16 bytes in a first group and 16 in a second one, thread 1 zeros.
-template <int kPending, bool kMeets, int kRead>
-void copy_and_read(const Numbers& numbers) {
-  if (thread_index() == 0) copy_async(0, numbers.in + 4, 16);
-  if (thread_index() == 1) copy_async(16, numbers.in, 0);
-  copy_async_commit();
-  if (thread_index() == 0) copy_async(32, numbers.in + 8, 16);
-  copy_async_commit();
-  copy_async_wait<kPending>();
-  if constexpr (kMeets) sync_block();
-  if (thread_index() == 2)
-    for (int i = 0; i < kRead; ++i) numbers.out[i] = load_shared<float>(4u * i);
-}
-TEST(Emulation, CopiesArriveWithTheirGroup) {
-  const DeviceArray<float> in({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
-  std::vector<float> out(12, -1);
-  EXPECT_EQ((run<copy_and_read<1, true, 8>>(32, out.data(), in.data())), "");
-  EXPECT_THAT(std::vector<float>(out.begin(), out.begin() + 8), ::testing::ElementsAre(4, 5, 6, 7, 0, 0, 0, 0));
-  EXPECT_EQ((run<copy_and_read<0, true, 12>>(32, out.data(), in.data())), "");
-  EXPECT_EQ(out[8], 8);
-  EXPECT_THAT((run<copy_and_read<1, true, 12>>(32, out.data(), in.data())), HasSubstr("the copy was not waited for"));
-  EXPECT_THAT((run<copy_and_read<0, false, 8>>(32, out.data(), in.data())),
-              HasSubstr("without a barrier between them"));
 }
 
 // -- matrices, by the figures of the PTX manual

@@ -151,38 +151,6 @@ TEST(MaskFile, BadCutsAreRefused) {
   }
 }
 
-// A folder of several masks: each is read with its own cuts, and one without cuts has none.
-TEST(MaskFile, CutsBesideBelongToOneMaskOnly) {
-  const TemporaryFolder folder;
-  const std::string bits = npy_of("|b1", "(1, 2, 2)", std::string("\x01\0\0\x01", 4));
-  const std::string one = folder.write("one.npy", bits), other = folder.write("other.npy", bits);
-  const std::string named_mask = folder.write("mask.npy", bits);
-  folder.write("one.block_starts.npy", npy_of("|u1", "(3,)", std::string("\0\x05\x07", 3)));
-  folder.write("block_starts.npy", npy_of("|u1", "(3,)", std::string("\0\x02\x09", 3)));
-  EXPECT_EQ(MaskFile(one).block_starts(), (std::vector<std::int32_t>{0, 5, 7}));
-  EXPECT_TRUE(MaskFile(other).block_starts().empty());
-  EXPECT_EQ(MaskFile(named_mask).block_starts(), (std::vector<std::int32_t>{0, 2, 9}));
-  write_mask_npy(MaskFile(one).mask(0, 0), named_mask, starts_path_of(named_mask));
-  EXPECT_EQ(MaskFile(named_mask).block_starts(), (std::vector<std::int32_t>{0, 5, 7})) << "its own comes first";
-}
-
-TEST(MaskFile, CutsOfAnotherSequenceAreRefusedByTheNameOfTheirFile) {
-  const TemporaryFolder folder;
-  const std::string path = folder.write("m.npy", npy_of("|b1", "(1, 2, 2)", std::string("\x01\0\0\x01", 4)));
-  folder.write("m.block_starts.npy", npy_of("|u1", "(3,)", std::string("\0\x05\x07", 3)));
-  const MaskFile file(path);
-  file.require_tokens(7);
-  const Error of_tokens = error_of([&] { return file.require_tokens(8), 0; });
-  const Error of_cuts = error_of([&] { return file.mask(0, 0, {0, 4, 8}); });
-  for (const Error& error : {of_tokens, of_cuts}) {
-    EXPECT_EQ(error.code(), ErrorCode::kMaskShape);
-    EXPECT_THAT(error.what(), HasSubstr("m.block_starts.npy"));
-    EXPECT_THAT(error.hint(), HasSubstr("model.grid"));
-  }
-  const MaskFile by_flags(path, {.user = MaskUser::kFlags});
-  EXPECT_THAT(error_of([&] { return by_flags.require_tokens(8), 0; }).hint(), HasSubstr("--tokens and --block"));
-}
-
 TEST(MaskFile, AdviceFitsWhatTheArrayHolds) {
   const TemporaryFolder folder;
   const auto hint = [&](const char* type, const char* shape, const std::string& content) {

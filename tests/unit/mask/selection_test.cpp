@@ -18,21 +18,6 @@
 namespace spscope {
 namespace {
 
-TEST(Selection, TopCdfChoosesTheSmallestSetThatReachesTheShare) {
-  // Weights 1, 2, 4, 8 of 15: 8 alone is 0.533, 8 + 4 is 0.8, 8 + 4 + 2 is 0.933.
-  const std::vector<float> logits = {0.0F, std::log(2.0F), std::log(4.0F), std::log(8.0F)};
-  auto chosen = [&](double cdf) {
-    std::vector<std::uint64_t> row(1, 0);
-    TopCdf().select(logits, cdf, row);
-    return row[0];
-  };
-  EXPECT_EQ(chosen(0.01), 0b1000u);
-  EXPECT_EQ(chosen(0.5), 0b1000u);
-  EXPECT_EQ(chosen(0.6), 0b1100u);
-  EXPECT_EQ(chosen(0.81), 0b1110u);
-  EXPECT_EQ(chosen(0.95), 0b1111u);
-}
-
 // The k-th highest of rows of scores is the one of a sorted list, with those that equal it.
 void expect_kth_highest(const std::vector<float>& scores, std::size_t columns, std::span<const std::size_t> ks) {
   std::vector<float> sorted = scores;

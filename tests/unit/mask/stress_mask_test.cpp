@@ -2,7 +2,6 @@
 // authors report are those of plans on them (tests/unit/schedule/imbalance_test.cpp).
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 #include <vector>
 
@@ -41,25 +40,6 @@ TEST(StressMask, BitsAreThoseOfTheDefinition) {
   expect_bits("tokenwise", [&](int, int, int k) { return k % 148 < columns[k / 148]; });
   expect_bits("hybrid-window", [](int h, int q, int k) { return k < q && k >= q - 20 * h; });
   expect_bits("chess", [](int, int q, int k) { return (q / 148 + k / 148) % 2 == 1; });
-}
-
-// Bit for bit at a size that can be seen: 16 blocks, 4 heads.
-TEST(StressMask, OtherSizesKeepTheParts) {
-  auto small = [](const char* name) {
-    PatternRequest request = ablation_request(*find_pattern(name));
-    request.heads = 4;
-    request.grid = {1, 16, 32};
-    return find_pattern(name)->generate(request);
-  };
-  const BlockMask windows = small("hybrid-window");
-  for (int head = 0; head < 4; ++head) {
-    const int window = static_cast<int>(std::lround(20.0 * head * 10 * 16 / 1184));
-    for (int q = 0; q < 16; ++q)
-      for (int k = 0; k < 16; ++k) EXPECT_EQ(windows.active(head, q, k), k < q && k >= q - window);
-  }
-  const BlockMask heads = small("headwise");
-  for (int head = 0; head < 4; ++head) EXPECT_EQ(heads.active(head, 3, 5), head % 2 == 0) << head;
-  EXPECT_NEAR(small("tokenwise").density(), 13.0 / 16, 1e-12);  // both of each eighth, one of the seventh, none
 }
 
 }  // namespace

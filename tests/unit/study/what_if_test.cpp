@@ -16,17 +16,6 @@ TEST(WhatIf, ReadsFactorsAndADensity) {
   EXPECT_EQ(what_if.density, 0.2);
 }
 
-TEST(WhatIf, NamesEachFaultAndHowToMendIt) {
-  const auto read = capture([] { return parse_what_if("lnk=0.5,nic=,kernel=0,density=1.5,memory=nan"); });
-  ASSERT_FALSE(read);
-  const std::vector<Problem>& wrong = read.error().problems();
-  ASSERT_EQ(wrong.size(), 5u);
-  EXPECT_EQ(wrong[0].hint, "did you mean \"link\"?");
-  EXPECT_THAT(wrong[1].message, testing::HasSubstr("\"\" is not a number from 0.001 to 1000 of nic"));
-  EXPECT_THAT(wrong[3].message, testing::HasSubstr("above 0 and at most 1 of density"));
-  for (const Problem& problem : wrong) EXPECT_FALSE(problem.hint.empty());
-}
-
 TEST(ScaledCluster, ChangesTheNumbersThatItNamesAndSaysSo) {
   const ClusterPreset& h100 = *find_cluster_preset("h100x8");
   const ClusterPreset other = scaled(h100, parse_what_if("link=0.5,kernel=2,latency=3").factors);
