@@ -1,20 +1,15 @@
 // Reasons with a cause that was planted: two schedules of one plan, of which the slower one has a number, a mask or a
-// time made worse. The cause that is named must be the one that was planted. And random pairs of strategies, which are
-// scheduled without the cause that is named.
+// time made worse. The cause that is named must be the one that was planted. Random pairs of strategies, which are
+// scheduled without the cause that is named, are those of tests/oracle/reasons.py.
 #include "backend/analysis/reason.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
-#include <iterator>
 #include <memory>
 
-#include "backend/analysis/ratio_error.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/base/ids.h"
-#include "backend/base/rng.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
 #include "backend/strategies/strategy.h"
@@ -174,136 +169,6 @@ TEST(Reason, NamesTheCauseThatWasPlanted) {
     EXPECT_EQ(reason->late->rank, p.late_rank);
     EXPECT_NE(reason_text(*reason, slow, fast).find(" for rank " + std::to_string(p.late_rank)), std::string::npos);
   }
-}
-
-// Of a ring and others, on numbers between those of PCIe with slow GPUs and NVLink with fast ones.
-struct RandomPair {
-  World world;
-  std::vector<Plan> plans;
-  std::vector<std::string> names;
-};
-
-RandomPair random_pair(Rng& rng) {
-  const auto between = [&](double low, double high) { return low * std::pow(high / low, rng.uniform()); };
-  constexpr int kHeadsOfAll = 8, kTokens = 256;
-  RandomPair pair;
-  World& world = pair.world;
-  const int ranks = 2 << rng.below(2);
-  world.ranks_per_node = rng.below(4) == 0 ? ranks / 2 : ranks;
-  world.cost.attend_ns_per_launch = between(2'000, 20'000);
-  world.cost.attend_ns_per_row = between(0.001, 0.05);
-  world.cost.attend_ns_per_pair_channel = between(3e-6, 1e-3);
-  world.cost.move_ns_per_byte = between(3e-4, 3e-3);
-  if (rng.below(2) == 0) world.cost.ring_merge_passes = 1;
-  if (rng.below(2) == 0) world.cost.pack_ns_per_byte = between(3e-4, 1e-2);
-  if (rng.below(4) == 0) world.cost.host_ns_per_launch = between(2'000, 20'000);
-  const bool pcie = rng.below(2) == 0;
-  world.network.link_gbps = pcie ? between(5, 40) : between(100, 450);
-  world.network.nic_gbps = between(10, 200);
-  world.network.intra_latency_ns = between(2'000, 40'000), world.network.inter_latency_ns = between(5'000, 60'000);
-  world.network.compute_slowdown = 1 + between(0.01, 1);
-  if (rng.below(2) == 0)
-    world.network.all_to_all = {0, between(5'000, 60'000), world.network.link_gbps * between(0.2, 1)};
-  if (rng.below(2) == 0)
-    world.network.point_to_point = {0, between(5'000, 60'000), world.network.link_gbps * between(0.2, 1)};
-  const double density = rng.below(2) == 0 ? 1 : between(0.05, 0.8);
-  BlockMask mask(kHeadsOfAll, BlockMask::uniform_starts(kBlocks * kTokens, kTokens));
-  for (int h = 0; h < kHeadsOfAll; ++h) {
-    const double of_head = density == 1 ? 1 : density * between(0.5, 2);
-    for (int q = 0; q < kBlocks; ++q)
-      for (int k = 0; k < kBlocks; ++k)
-        if (q == k || rng.uniform() < of_head) mask.set(h, q, k);
-  }
-  const Request request = Request::attention(ranks, kHeadsOfAll, 128, std::move(mask));
-  const std::string others[] = {"ulysses", "allgather_kv", "usp", "dbsp"};
-  pair.names = {"ring", others[rng.below(std::size(others))]};
-  for (const std::string& name : pair.names) {
-    const Strategy& strategy = *find_strategy(name);
-    pair.plans.push_back(make_plan(strategy, request, Parameters(strategy.parameters())));
-  }
-  return pair;
-}
-
-// The makespan where numbers of the world leave causes out: the what-if, made here without any edit of a schedule.
-std::int64_t makespan_without(const World& world, const Plan& plan, const std::vector<Cause>& causes) {
-  World other = world;
-  const auto has = [&](Cause cause) { return std::ranges::find(causes, cause) != causes.end(); };
-  NetworkProfile& network = other.network;
-  Plan sent = plan;
-  for (Message& m : sent.messages) {
-    const bool inside = m.src / world.ranks_per_node == m.dst / world.ranks_per_node;
-    if (has(Cause::kTransfers) || has(inside ? Cause::kWireInside : Cause::kWireBetween)) m.bytes = 0;
-  }
-  if (has(Cause::kLaunches)) other.cost.attend_ns_per_launch = 0;
-  if (has(Cause::kRows)) other.cost.attend_ns_per_row = 0;
-  if (has(Cause::kCopies)) other.cost.pack_ns_per_byte = 0;
-  if (has(Cause::kHost)) other.cost.host_ns_per_launch = 0;
-  if (has(Cause::kSlowdown)) network.compute_slowdown = 1;
-  if (has(Cause::kLatency) || has(Cause::kTransfers)) {
-    network.intra_latency_ns = network.inter_latency_ns = 0;
-    for (CollectiveCurve* curve : {&network.all_to_all, &network.point_to_point}) curve->t0_ns = curve->inter_t0_ns = 0;
-  }
-  ClusterPreset cluster;
-  cluster.network = network, cluster.cost = other.cost;
-  std::vector<std::int64_t> compute_ns = op_durations(plan, other.cost);
-  std::vector<std::int64_t> sums(plan.posts.size()), counts(plan.posts.size());
-  for (std::size_t id = 0; id < plan.ops.size(); ++id) {
-    const PostKind kind = plan.kind_of(plan.ops[id]);
-    if (has(Cause::kMerges) && (kind == PostKind::kMerge || kind == PostKind::kFinish)) compute_ns[id] = 0;
-    if (has(Cause::kMerges) && kind == PostKind::kAttend)
-      compute_ns[id] -= attend_parts(plan, plan.ops[id], other.cost).merge_ns;
-    if (has(Cause::kCopies) && kind == PostKind::kCopy) compute_ns[id] = 0;
-    sums[at(plan.ops[id].post)] += compute_ns[id], ++counts[at(plan.ops[id].post)];
-  }
-  for (std::size_t id = 0; id < plan.ops.size() && has(Cause::kLateRank); ++id)
-    compute_ns[id] = sums[at(plan.ops[id].post)] / counts[at(plan.ops[id].post)];
-  return schedule(sent, compute_ns, Network::of_cluster(cluster, plan.ranks, world.ranks_per_node),
-                  host_times(plan, other.cost).issue_ns)
-      .makespan_ns();
-}
-
-// Both attend the same tiles in the same time, so these are no cause. What is named shrinks the difference by half or
-// more when it is taken away, and where two are named or several share it, no single one does.
-TEST(Reason, WhatIsNamedTakesTheDifferenceAway) {
-  constexpr int kPairs = 500;
-  Rng rng(29);
-  int judged = 0, shared = 0;
-  for (int i = 0; i < kPairs; ++i) {
-    RandomPair pair = random_pair(rng);
-    std::vector<StrategyResult> results;
-    for (std::size_t k : {0u, 1u}) {
-      pair.world.strategy = pair.names[k];
-      results.push_back(result_of(pair.world, pair.plans[k]));
-    }
-    const std::size_t slow = results[0].makespan_ns > results[1].makespan_ns ? 0 : 1, fast = 1 - slow;
-    const std::int64_t fast_ns = *results[fast].makespan_ns, difference_ns = *results[slow].makespan_ns - fast_ns;
-    if (static_cast<double>(difference_ns) < ratio_error(MachineKind::kPcie).median * static_cast<double>(fast_ns))
-      continue;
-    ++judged;
-    const auto reason = reason_for(results[slow], results[fast]);
-    ASSERT_TRUE(reason.has_value()) << i;
-    SCOPED_TRACE(std::to_string(i) + ": " + reason_text(*reason, results[slow], results[fast]));
-    const auto remaining = [&](const std::vector<Cause>& causes) {
-      return makespan_without(pair.world, pair.plans[slow], causes) -
-             makespan_without(pair.world, pair.plans[fast], causes);
-    };
-    ASSERT_EQ(remaining({}), difference_ns);
-    for (const Cause cause : reason->causes) {
-      EXPECT_NE(cause, Cause::kTiles);
-      EXPECT_GT(std::max(reason->terms.of(cause), (*results[slow].path_terms - *results[fast].path_terms).of(cause)),
-                0);
-    }
-    shared += reason->shared;
-    EXPECT_TRUE(reason->shared || 2 * remaining(reason->causes) <= difference_ns) << remaining(reason->causes);
-    if (reason->causes.size() == 1) continue;
-    for (int c = 0; c < kNumCauses; ++c) {
-      const auto cause = static_cast<Cause>(c);
-      EXPECT_TRUE(reason->terms.of(cause) * 20 <= difference_ns || 2 * remaining({cause}) > difference_ns)
-          << cause_name(cause);
-    }
-  }
-  EXPECT_GT(judged, kPairs / 2);
-  EXPECT_LT(shared, judged / 20);
 }
 
 // Of measured times, ranks that are late because of a transfer wait for that: a ring over nodes, of which two send.

@@ -122,14 +122,6 @@ TEST(Summary, BytesAddUpAndMemoryDoesNot) {
   EXPECT_EQ(s.memory_peak_bytes, (std::vector<std::int64_t>{200, 250}));
 }
 
-TEST(Summary, RatiosAreMeans) {
-  const StrategyResult s = both_layers();
-  EXPECT_DOUBLE_EQ(*s.imbalance_ratio, 1.25);
-  EXPECT_DOUBLE_EQ(*s.coupled_imbalance_ratio, 1.75);
-  EXPECT_DOUBLE_EQ(*s.moved_fraction, 0.25);
-  EXPECT_FALSE(s.planned_imbalance_ratio.has_value()) << "no run has one";
-}
-
 TEST(Summary, WeightsOfALayerCountOnceHoweverManyDenoiseSteps) {
   StoredRun again = run_of(0, 120);
   again.record.denoise_step = 1;
@@ -229,13 +221,6 @@ TEST(SpeedUp, IsAgainstTheFirstLegalStrategyOfTheMode) {
   EXPECT_DOUBLE_EQ(*list[1].speedup, 1);
   EXPECT_DOUBLE_EQ(*list[2].speedup, 1);
   EXPECT_DOUBLE_EQ(*list[3].speedup, 1.5);
-}
-
-TEST(SpeedUp, IsNeverGivenForOversubscribedTimes) {
-  std::vector<StrategyResult> list = {timed(300), timed(200)};
-  list[0].provenance->timing = Timing::kOversubscribed;
-  set_speedups(list);
-  EXPECT_FALSE(list[0].speedup || list[1].speedup);
 }
 
 }  // namespace

@@ -2,13 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "backend/analysis/intervals.h"
 #include "backend/analysis/rank_times.h"
 #include "backend/base/rng.h"
-#include "backend/schedule/layer_passes.h"
-#include "backend/schedule/schedule.h"
 #include "tests/unit/analysis/two_ranks.h"
 
 namespace spscope {
@@ -77,80 +73,6 @@ TEST(TimeTerms, AttentionIsLaunchesRowsTilesAndSlowdown) {
   EXPECT_EQ(terms[TimeTerm::kTiles], (6 - 5) + 2 + 2 + 4);
   EXPECT_EQ(terms[TimeTerm::kSlowdown], (30 - 7) + (20 - 7) + (60 - 9) + 20) << "finishing costs nothing here";
   EXPECT_EQ(terms.of(TimeColumn::kCompute), 46 + 90);
-}
-
-// One rank, whose host needs longer for each operation than the device, in three layer passes: all that is not compute
-// is waiting for the host, between two passes too.
-TEST(TimeTerms, ADeviceThatIsFasterThanItsHostWaitsForIt) {
-  Request request = two_rank_request();
-  request.ranks = 1;
-  const Strategy& single = *find_strategy("single");
-  const Plan plan = make_plan(single, request, Parameters(single.parameters()));
-  TimeModels models;
-  models.cost = KernelCostProfile{};
-  models.cost->attend_ns_per_launch = 30;
-  models.cost->host_ns_per_launch = 100;
-  models.network = Network::instant(1);
-  const std::vector<std::int64_t> compute_ns = op_durations(plan, *models.cost);
-  const HostTimes host = host_times(plan, *models.cost);
-  const std::vector<LayerPass> passes(3, {&plan, compute_ns, &host});
-  const ScheduledPasses scheduled = schedule_passes(passes, *models.network);
-  std::vector<PassDetail> details;
-  for (const ScheduledPass& pass : scheduled.passes)
-    details.push_back(pass_detail(plan, pass.timeline, models, {pass.makespan_ns, pass.lead_ns}));
-  const TimeDetail detail = joined_detail(details);
-  const std::int64_t busy_ns = std::accumulate(compute_ns.begin(), compute_ns.end(), std::int64_t{0});
-  const auto launches = static_cast<std::int64_t>(plan.ops.size());
-  ASSERT_GE(launches, 2);
-  // The last operation is issued when all others have been.
-  const std::int64_t total_ns = (3 * launches - 1) * 100 + compute_ns.back();
-  EXPECT_EQ(detail.rank_sums.total(), total_ns);
-  EXPECT_EQ(detail.rank_sums.of(TimeColumn::kCompute), 3 * busy_ns);
-  EXPECT_EQ(detail.rank_sums[TimeTerm::kHost], total_ns - 3 * busy_ns);
-  EXPECT_TRUE(detail.waits.empty());
-}
-
-// Terms and waits of passes are those of one plan that consists of them, for ranks that run ahead of each other.
-TEST(TimeTerms, PassesAreDividedAsOneSchedule) {
-  const Request request = two_rank_request();
-  const Plan plan = two_rank_ring(request);
-  Rng rng(11);
-  for (int i = 0; i < 100; ++i) {
-    std::vector<std::vector<std::int64_t>> compute_ns(3);
-    std::vector<LayerPass> passes;
-    for (std::vector<std::int64_t>& of_pass : compute_ns) {
-      for (const Op& op : plan.ops) of_pass.push_back(communicates(plan.kind_of(op)) ? 0 : rng.below(40));
-      passes.push_back({&plan, of_pass});
-    }
-    Network network = Network::instant(2);
-    network.intra_latency_ns = rng.below(30);
-    const JoinedPasses joined = join_passes(passes, {});
-    const TimeDetail expected = time_detail(joined.plan, schedule(joined.plan, joined.compute_ns, network), {});
-    std::vector<PassDetail> details;
-    for (const ScheduledPass& pass : schedule_passes(passes, network).passes)
-      details.push_back(pass_detail(plan, pass.timeline, {}, {pass.makespan_ns, pass.lead_ns}));
-    const TimeDetail detail = joined_detail(details);
-    const TimeTerms& terms = detail.rank_sums;
-    EXPECT_EQ(terms, expected.rank_sums) << i;
-    EXPECT_EQ(detail.waited_for_ns, expected.waited_for_ns) << i;
-    std::int64_t waited_ns = 0;
-    for (const RankWait& wait : detail.waits) waited_ns += wait.wait_ns;
-    EXPECT_EQ(waited_ns, terms[TimeTerm::kLatePeer] + terms[TimeTerm::kEndWait]) << i;
-  }
-}
-
-TEST(TimeTerms, MeansAddUpExactly) {
-  Rng rng(5);
-  for (int i = 0; i < 100; ++i) {
-    const int ranks = static_cast<int>(rng.below(7)) + 1;
-    TimeTerms sums;
-    for (std::int64_t& ns : sums.ns) ns = rng.below(1000);
-    sums.ns.back() += ranks - sums.total() % ranks;
-    const TimeTerms means = mean_terms(sums, ranks);
-    EXPECT_EQ(means.total() * ranks, sums.total());
-    for (std::size_t k = 0; k < sums.ns.size(); ++k)
-      EXPECT_NEAR(static_cast<double>(means.ns[k]), static_cast<double>(sums.ns[k]) / ranks, 1.0);
-  }
 }
 
 TEST(TimeTerms, EachHasOneColumnAndOneCause) {

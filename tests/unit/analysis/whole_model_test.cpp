@@ -70,22 +70,6 @@ TEST(WholeModel, SpreadIsZeroWhenAllLayersRanAndUnknownOfOne) {
       << "no single-stream layer ran";
 }
 
-// latency = steps x (passes / guidance x layers + combining); samples an hour = dp x batch x hour / latency.
-TEST(WholeModel, GuidanceAndReplicasFollowTheClosedForm) {
-  for (const int guidance : {1, 2})
-    for (const int dp : {1, 2, 4})
-      for (const int batch : {1, 3}) {
-        Workload w = workload_of("wan2.1-t2v-14b", 40, 2);
-        w.guidance = guidance, w.data_parallel = dp, w.batch = batch;
-        w.combine_ns = guidance > 1 ? 7 : 0;
-        const std::optional<WholeModel> whole = whole_model(simulated({{3, 400}, {30, 600}}), w);
-        ASSERT_TRUE(whole);
-        const std::int64_t latency_ns = 50 * (std::int64_t{2} / guidance * 40 * 500 + w.combine_ns);
-        EXPECT_EQ(whole->latency_ns, latency_ns);
-        EXPECT_DOUBLE_EQ(whole->samples_per_hour, dp * batch * 3600e9 / static_cast<double>(latency_ns));
-      }
-}
-
 TEST(LayerSpread, IsTheExtremesAndTheDeviation) {
   EXPECT_FALSE(over_layers(std::vector<double>{3}));
   const std::optional<OverLayers> spread = over_layers(std::vector<double>{2, 4, 9});

@@ -1,4 +1,4 @@
-// One collective by itself takes max(floor, t0 + bytes / rate), whatever its algorithm; and what packing adds to it.
+// One collective by itself takes max(floor, t0 + bytes / rate), whatever its algorithm.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -87,26 +87,6 @@ TEST(CollectiveTimes, TakeTheTimeOfTheirCurveAtEverySize) {
     EXPECT_EQ(hop.collective, Collective::kPointToPoint);
     EXPECT_EQ(hop.ns, by_formula(profile.point_to_point, hop.bytes));
   }
-}
-
-// Packing: 1/8 of the tokens before the messages start, 1/8 of the heads after they have arrived, at 0.5 ns a byte.
-TEST(CollectiveTimes, AnAllToAllPacksAllThatARankSendsOrKeeps) {
-  const NetworkProfile profile = curves();
-  Network network = Network::from_profile(profile, kRanks, 0);
-  const auto all_to_all = [](PlanBuilder& b, const Request&) {
-    const ValueId q = b.input(kQueries, token_runs(b));
-    b.reshard(q, head_runs(b));
-  };
-  const auto gather = [](PlanBuilder& b, const Request& request) {
-    const ValueId q = b.input(kQueries, token_runs(b));
-    b.reshard(q, whole(b, request));
-  };
-  const std::int32_t tokens = 4096;
-  const Timed free = time_of(tokens, network, all_to_all), free_gather = time_of(tokens, network, gather);
-  network.pack_ns_per_byte = 0.5;
-  const std::int64_t packing_ns = tokens / 8 * 8 * 4 * 2 / 2;
-  EXPECT_EQ(time_of(tokens, network, all_to_all).ns, free.ns + 2 * packing_ns);
-  EXPECT_EQ(time_of(tokens, network, gather).ns, free_gather.ns);
 }
 
 // The all-to-all of 2,048 bytes of a rank to each other alone takes 7 x 2048 / 33.8 = 424.1, the gather of the same

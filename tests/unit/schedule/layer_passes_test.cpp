@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <numeric>
 
 #include "backend/schedule/schedule.h"
@@ -109,76 +108,6 @@ TEST(LayerPasses, JoinedMessagesKeepTheirCells) {
     }
   }
   EXPECT_EQ(message, joined.messages.size());
-}
-
-// Every strategy, with plans of different masks: a rank's passes do not overlap, makespans add up to the last end.
-TEST(LayerPasses, FollowEachOtherOnEveryRankOfEveryStrategy) {
-  for (const Strategy& strategy : strategies())
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      Rng rng(seed);
-      const int ranks = strategy.name == "single" ? 1 : 4;
-      std::vector<Plan> plans;
-      std::vector<Times> compute_ns;
-      for (int layer = 0; layer < 3; ++layer) {
-        const Request request = request_of(ranks, seed * 10 + static_cast<std::uint64_t>(layer));
-        const Parameters parameters(strategy.parameters());
-        if (!strategy.legal(request, parameters).empty()) break;
-        plans.push_back(make_plan(strategy, request, parameters));
-        compute_ns.push_back(random_durations(plans.back(), rng));
-      }
-      if (plans.size() < 3) continue;
-      const Network network = random_network(ranks, rng);
-      std::vector<LayerPass> passes;
-      for (std::size_t i = 0; i < plans.size(); ++i) passes.push_back({&plans[i], compute_ns[i]});
-      const ScheduledPasses scheduled = schedule_passes(passes, network);
-      Times ends(static_cast<std::size_t>(ranks), 0);
-      std::int64_t end_before = 0;
-      for (std::size_t i = 0; i < plans.size(); ++i) {
-        const ScheduledPass& pass = scheduled.passes[i];
-        ASSERT_GE(pass.lead_ns, 0);
-        ASSERT_GE(pass.makespan_ns, 0);
-        const Times before = ends;
-        for (std::size_t op = 0; op < plans[i].ops.size(); ++op) {
-          const auto rank = static_cast<std::size_t>(plans[i].ops[op].rank);
-          const OpTimes& times = pass.timeline.ops[op];
-          ASSERT_GE(times.post_ns, 0);
-          ASSERT_GE(times.post_ns + end_before - pass.lead_ns, before[rank]) << strategy.name;
-          ends[rank] = std::max(ends[rank], times.end_ns + end_before - pass.lead_ns);
-        }
-        end_before += pass.makespan_ns;
-        EXPECT_EQ(end_before, *std::ranges::max_element(ends)) << strategy.name;
-      }
-    }
-}
-
-// On a network that takes no time: the last exchange of Ulysses ends on all ranks at once, so that they meet anyway; a
-// ring loses nothing, and gains where the slow rank of one layer is fast in the next.
-TEST(LayerPasses, LeaveUlyssesAloneAndShortenRings) {
-  int shorter = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const Request request = request_of(4, seed);
-    for (const char* strategy : {"ulysses", "ring"}) {
-      Rng rng(seed);
-      const Plan plan = plan_of(request, strategy);
-      std::vector<Times> compute_ns;
-      std::vector<LayerPass> passes;
-      std::int64_t apart = 0;
-      for (int i = 0; i < 4; ++i)
-        compute_ns.push_back(testing::attend_durations(plan, [&](const Op&, const Post&) { return rng.below(500); }));
-      for (const Times& durations : compute_ns) {
-        passes.push_back({&plan, durations});
-        apart += schedule(plan, durations, Network::instant(4)).makespan_ns();
-      }
-      const std::int64_t together = total(schedule_passes(passes, Network::instant(4)));
-      if (strategy == std::string_view("ulysses")) {
-        EXPECT_EQ(together, apart);
-      } else {
-        EXPECT_LE(together, apart);
-        shorter += together < apart ? 1 : 0;
-      }
-    }
-  }
-  EXPECT_GE(shorter, 8);
 }
 
 // Ranks of the second call begin with the leads that the first one left.

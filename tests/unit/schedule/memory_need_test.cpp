@@ -85,13 +85,6 @@ TEST(MemoryNeed, EndsAtTheLastByte) {
   EXPECT_EQ(memory_sentence(need).substr(0, 18), "needs 1.000000001 ");
 }
 
-TEST(MemoryNeed, SentenceNamesTheFullestRankAndItsParts) {
-  const auto gib = [](double x) { return static_cast<std::int64_t>(x * 1024 * 1024 * 1024); };
-  const RankMemory small{gib(1), gib(28.6), 0, 0};
-  const MemoryNeed need{{small, small, small, {gib(58.1), gib(28.6), gib(5.4), 0}}, gib(80)};
-  EXPECT_EQ(memory_sentence(need), "needs 92.1 of 80 GiB, at rank 3: 58.1 activations, 28.6 weights, 5.4 staging");
-}
-
 TEST(MemoryNeed, ShardedWeightsAreAPartAndTwoLayers) {
   const Model model = preset("wan2.1-t2v-14b");
   const ModelSize size = model_size(model);

@@ -33,19 +33,6 @@ TEST(Memory, GrowsWithElementBytesAndBatch) {
   EXPECT_EQ(memory_bound(plan_of(request, "single")), (std::vector<std::int64_t>{3 * (512 + 1024 + 768)}));
 }
 
-// A chunk of k and v is m = 4 heads x 8 tokens x 2 x 4 x 2 bytes = 512; q is m/2, the accumulator 4 x 8 x 6 x 4 = 768.
-// While a step computes, its keys are held and the next ones arrive. The ones before were released when their hop and
-// their attend had ended.
-TEST(Memory, OfARingHoldsTwoChunksHoweverLongItIs) {
-  for (const int ranks : {2, 4, 8}) {
-    const Request request = Request::attention(ranks, 4, 4, dense_mask(4, ranks, 8));
-    const Plan plan = plan_of(request, "ring");
-    const std::vector<std::int64_t> expected(static_cast<std::size_t>(ranks), 256 + 2 * 512 + 768);
-    EXPECT_EQ(scheduled_peak(plan, 1000, {.ranks = ranks, .ranks_per_node = ranks, .port_bytes_per_ns = 100}),
-              expected);
-  }
-}
-
 // A rank cannot know when its hop has been received by the next rank before its own part of the hop has ended, so three
 // chunks may be held for a moment; never more, since a hop waits for the attend before it (program order).
 TEST(Memory, BoundOfARingDoesNotGrowWithItsLength) {
@@ -56,18 +43,6 @@ TEST(Memory, BoundOfARingDoesNotGrowWithItsLength) {
   EXPECT_EQ(bound(4), bound(8));
   EXPECT_EQ(bound(8), bound(16));
   EXPECT_LE(bound(16), 256 + 3 * 512 + 768);
-}
-
-// Ulysses on 2 ranks, 4 heads x 32 tokens x 4 in bf16: every tensor is 512 a rank before and after the exchange. Both
-// inputs live until they were sent: q_in + kv_in + q; then kv_in + q + kv; then the attend; then q + acc + o; o +
-// o_out.
-TEST(Memory, OfUlyssesPeaksInItsAttend) {
-  const Request request = Request::attention(2, 4, 4, dense_mask(4, 4, 8));
-  const Plan plan = plan_of(request, "ulysses");
-  const std::int64_t q = 512, kv = 1024, accumulator = 2 * 32 * 6 * 4;
-  const std::int64_t peak = std::max({q + kv + q, kv + q + kv, q + kv + accumulator, q + accumulator + q});
-  EXPECT_EQ(scheduled_peak(plan, 10, {.ranks = 2, .ranks_per_node = 2, .port_bytes_per_ns = 1}),
-            (std::vector<std::int64_t>{peak, peak}));
 }
 
 // Ops that take no time still hold their buffers, one op after the other.

@@ -110,42 +110,6 @@ TEST(Network, HopsBetweenSocketsShareTheirLink) {
   EXPECT_EQ(network.service_ns(in + 3, Collective::kPointToPoint, 8, 100), 10);
 }
 
-TEST(Network, OnlyPointToPointMessagesAreHeldByTheNicOfTheirRank) {
-  Network network{.ranks = 4, .ranks_per_node = 2, .port_bytes_per_ns = 10, .nic_bytes_per_ns = 8};
-  network.rank_nic_bytes_per_ns = 2;
-  EXPECT_EQ(network.route(Collective::kAllGather, 1, 2).num_links, 4);
-  EXPECT_EQ(network.route(Collective::kPointToPoint, 1, 0).num_links, 2);
-  const Route route = network.route(Collective::kPointToPoint, 1, 2);
-  ASSERT_EQ(route.num_links, 6);
-  EXPECT_EQ(network.service_ns(route.links[4], Collective::kPointToPoint, 2, 100), 50);
-  EXPECT_EQ(network.service_ns(route.links[5], Collective::kPointToPoint, 2, 100), 50);
-}
-
-TEST(Network, TakesTheCurvesThatAProfileHasAndTheLinkForOthers) {
-  NetworkProfile profile = flat_profile(100, 50, 7, 90);
-  profile.all_to_all = {.floor_ns = 40, .t0_ns = 30, .gbps = 25, .inter_t0_ns = 0};
-  profile.all_gather = {.floor_ns = 10, .t0_ns = 20, .gbps = 50, .inter_t0_ns = 300};
-  const Network network = Network::from_profile(profile, 4, 2);
-  EXPECT_EQ(network.t0_ns(Collective::kAllToAll, 1, 0, 1), 30);
-  EXPECT_EQ(network.t0_ns(Collective::kAllToAll, 1, 0, 2), 90);
-  EXPECT_EQ(network.floor_ns(Collective::kAllToAll, 1), 40);
-  EXPECT_EQ(network.service_ns(0, Collective::kAllToAll, 2, 100), 4);
-  EXPECT_EQ(network.t0_ns(Collective::kAllGather, 4, 0, 2), 75);
-  EXPECT_EQ(network.floor_ns(Collective::kAllGather, 4), 3);
-  // Without a curve every post is a message with the latency of its links, however many make a collective.
-  EXPECT_EQ(network.t0_ns(Collective::kReduceScatter, 4, 0, 1), 7);
-  EXPECT_EQ(network.t0_ns(Collective::kReduceScatter, 4, 0, 2), 90);
-  EXPECT_EQ(network.floor_ns(Collective::kReduceScatter, 1), 0);
-  EXPECT_EQ(network.service_ns(0, Collective::kReduceScatter, 2, 100), 1);
-  EXPECT_EQ(network.t0_ns(Collective::kAllReduce, 2, 0, 1), 7);
-  // With both halves known an all-reduce takes what they take.
-  profile.reduce_scatter = {.floor_ns = 20, .t0_ns = 40, .gbps = 25, .inter_t0_ns = 0};
-  const Network halves = Network::from_profile(profile, 4, 2);
-  EXPECT_EQ(halves.t0_ns(Collective::kAllReduce, 1, 0, 1), 20 + 40);
-  EXPECT_EQ(halves.floor_ns(Collective::kAllReduce, 1), 10 + 20);
-  EXPECT_DOUBLE_EQ(halves.service_ns(0, Collective::kAllReduce, 2, 200), 100 / 50.0 + 100 / 25.0);
-}
-
 TEST(Network, LinksWithoutLimitAreNotUsed) {
   EXPECT_TRUE(links(Network::instant(4), 0, 3).empty());
   Network no_nic{.ranks = 4, .ranks_per_node = 2, .port_bytes_per_ns = 10};

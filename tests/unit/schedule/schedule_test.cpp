@@ -1,5 +1,5 @@
-// Closed forms where there is no contention, hand-worked cases where there is, and the recurrence of a ring whose ranks
-// wait only for their neighbours (backend/schedule/imbalance.h, coupled).
+// Cases worked by hand. The recurrence of a ring whose ranks wait only for their neighbours is in imbalance_test.cpp,
+// and tests/oracle schedules random plans of every strategy with a scheduler of its own.
 #include "backend/schedule/schedule.h"
 
 #include <gtest/gtest.h>
@@ -21,19 +21,6 @@ std::vector<OpTimes> times_of(const Plan& plan, const Timeline& timeline, PostKi
   return times;
 }
 
-// start(r, s+1) = max(fin(r, s), max of start(r, s) over r and its neighbours + p2p)
-std::vector<std::vector<std::int64_t>> recurrence_starts(const std::vector<std::vector<std::int64_t>>& compute,
-                                                         std::int64_t p2p_ns) {
-  const std::size_t ranks = compute.size();
-  std::vector<std::vector<std::int64_t>> start(ranks, std::vector<std::int64_t>(ranks, 0));
-  for (std::size_t s = 0; s + 1 < ranks; ++s)
-    for (std::size_t r = 0; r < ranks; ++r)
-      start[r][s + 1] =
-          std::max(start[r][s] + compute[r][s],
-                   std::max({start[r][s], start[(r + ranks - 1) % ranks][s], start[(r + 1) % ranks][s]}) + p2p_ns);
-  return start;
-}
-
 // Ops of 10 ns on a host that issues one every 4, then every 30: the slower of device and host shows.
 TEST(Schedule, NoOpPostsBeforeTheHostHasIssuedIt) {
   const Request request = Request::attention(1, 1, 4, dense_mask(1, 1, 8));
@@ -51,48 +38,6 @@ TEST(Schedule, NoOpPostsBeforeTheHostHasIssuedIt) {
     }
     EXPECT_EQ(end_ns, std::max(10 * static_cast<std::int64_t>(n), static_cast<std::int64_t>(n - 1) * gap_ns + 10));
   }
-}
-
-TEST(Schedule, RingsFollowTheCoupledRecurrence) {
-  Rng rng(5);
-  for (int trial = 0; trial < 200; ++trial) {
-    const int ranks = std::vector<int>{2, 3, 4, 5, 8}[static_cast<std::size_t>(rng.below(5))];
-    const std::int64_t p2p_ns = std::vector<int>{0, 7, 300, 900}[static_cast<std::size_t>(rng.below(4))];
-    std::vector<std::vector<std::int64_t>> compute(static_cast<std::size_t>(ranks));
-    for (auto& row : compute)
-      for (int s = 0; s < ranks; ++s) row.push_back(1 + rng.below(999));
-    const Request request = Request::attention(ranks, 2, 4, dense_mask(2, ranks, 8));
-    const Plan plan = plan_of(request, "ring");
-    Network network = Network::instant(ranks);
-    network.intra_latency_ns = p2p_ns;
-    const Timeline timeline = schedule(
-        plan,
-        attend_durations(plan,
-                         [&](const Op& op, const Post& post) {
-                           return compute[static_cast<std::size_t>(op.rank)][static_cast<std::size_t>(post.ring_step)];
-                         }),
-        network);
-    const auto start = recurrence_starts(compute, p2p_ns);
-    std::int64_t makespan_ns = 0;
-    for (std::size_t id = 0; id < plan.ops.size(); ++id) {
-      const Op& op = plan.ops[id];
-      if (plan.kind_of(op) != PostKind::kAttend) continue;
-      const auto r = static_cast<std::size_t>(op.rank), s = static_cast<std::size_t>(plan.post_of(op).ring_step);
-      ASSERT_EQ(timeline.ops[id].begin_ns, start[r][s]) << "trial " << trial << " rank " << r << " step " << s;
-      makespan_ns = std::max(makespan_ns, start[r][s] + compute[r][s]);
-    }
-    ASSERT_EQ(timeline.makespan_ns(), makespan_ns);
-  }
-}
-
-// 4 heads x 64 tokens x 4 x 2 bytes = 2048 a tensor, 128 from each rank to each other: q and o take 3 x 128 / 10
-// = 38.4, k and v together 76.8.
-TEST(Schedule, UlyssesIsThreeExchangesAndAttention) {
-  const Request request = Request::attention(4, 4, 4, dense_mask(4, 8, 8));
-  const Plan plan = plan_of(request, "ulysses");
-  const Network network{.ranks = 4, .ranks_per_node = 4, .port_bytes_per_ns = 10, .intra_latency_ns = 3};
-  const auto compute_ns = attend_durations(plan, [](const Op&, const Post&) { return 100; });
-  EXPECT_EQ(schedule(plan, compute_ns, network).makespan_ns(), (3 + 39) + (3 + 77) + 100 + (3 + 39));
 }
 
 // 2 nodes of 2 ranks, rings across nodes: without a NIC limit a hop of 2 heads x 32 tokens x 8 x 2 bytes = 1024 takes
@@ -194,7 +139,8 @@ TEST(Schedule, MessagesDoNotWaitForPartnersOfOtherMessages) {
   }
 }
 
-// Two pushes of 100 bytes meet on the in port of rank 2, the second 4 ns later (shared_link_test.cpp): 16 and 20.
+// Two pushes of 100 bytes meet on the in port of rank 2, the second 4 ns later. The first has 60 left then and half of
+// the port: 16. The second has 40 left then, alone: 20.
 TEST(Schedule, PushesThatMeetOnAPortShareIt) {
   const Request request = Request::attention(3, 1, 5, dense_mask(1, 2, 10));
   PlanBuilder b(request);

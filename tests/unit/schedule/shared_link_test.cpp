@@ -60,19 +60,6 @@ std::vector<long double> shares_by_definition(const std::vector<Arrival>& arriva
   return ends;
 }
 
-TEST(SharedLink, OneJobTakesItsBytesOverTheCapacityRoundedUp) {
-  EXPECT_EQ(ends_of(10, {{5, 100}}).at(0), 15);
-  EXPECT_EQ(ends_of(10, {{5, 101}}).at(0), 16);
-}
-
-// 100 bytes at 10 a nanosecond; a second job comes at 4 with 100 more. The first has 60 left and half the capacity: 16.
-// The second then has 40 left, alone: 20.
-TEST(SharedLink, SharesEquallyFromEachArrivalToEachEnd) {
-  const auto ends = ends_of(10, {{0, 100}, {4, 100}});
-  EXPECT_EQ(ends.at(0), 16);
-  EXPECT_EQ(ends.at(1), 20);
-}
-
 // The first two end at 2 x 15 / 10 = 3 each; a third of 5 bytes more ends at 3.5: its end is rounded, not its start.
 TEST(SharedLink, RoundingDoesNotAddUp) {
   std::vector<Arrival> arrivals;

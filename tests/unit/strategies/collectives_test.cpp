@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "backend/plan/verify.h"
-#include "backend/schedule/schedule.h"
 #include "backend/strategies/strategy.h"
 #include "tests/support/editable_plan.h"
 #include "tests/support/plan_library.h"
@@ -123,23 +122,6 @@ TEST(Collectives, AShareThatIsMissingInARingIsFound) {
   testing::EditablePlan others = good;  // the last hop adds no share of its own rank
   others.posts[reduces[2]].operands = {others.posts[reduces[2]].fields.src};
   EXPECT_TRUE(found(others));
-}
-
-// In rings, by the rates of two curves: every post has an equal part of t0 and of the bytes.
-TEST(Collectives, ARingTakesTheTimeOfTheCurve) {
-  NetworkProfile profile;
-  profile.link_gbps = 1000;
-  profile.all_gather = {.floor_ns = 10, .t0_ns = 700, .gbps = 2.5, .inter_t0_ns = 0};
-  profile.reduce_scatter = {.floor_ns = 70000, .t0_ns = 70, .gbps = 4, .inter_t0_ns = 0};
-  const Request request = request_of(8, 0);
-  const Plan plan = plan_of(request, Algorithm::kRing);
-  const Timeline timeline =
-      schedule(plan, std::vector<std::int64_t>(plan.ops.size(), 0), Network::from_profile(profile, 8, 0));
-  const double sent = 7.0 / 8 * static_cast<double>(state_bytes(request));
-  // Two blocks, and the sums of squares between them.
-  const double norm = 7.0 / 8 * 128 * 4;
-  const double expected = 2 * (700 + sent / 2.5) + 2 * 70000 + (700 + norm / 2.5) + 70000;
-  EXPECT_NEAR(static_cast<double>(timeline.makespan_ns()), expected, 7 * 6);
 }
 
 TEST(Collectives, StrategiesOfferTheAlgorithmsThatDiffer) {

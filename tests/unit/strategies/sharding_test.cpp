@@ -77,23 +77,5 @@ TEST(Label, TellsChoicesApart) {
             "dbsp u2 r2 reward=0 refine");
 }
 
-TEST(Legality, NamesTheLimitAndTheWayOut) {
-  Request request = blocks_request(16, 240, 10);
-  request.heads = 12;
-  const auto problems = find_strategy("ulysses")->legal(request, {});
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].message, "ulysses degree 16 exceeds the 12 heads");
-  EXPECT_EQ(problems[0].hint, "use at most 12, and a ring for the other ranks: -s usp");
-}
-
-TEST(Legality, RingsRefuseReplicatedText) {
-  Request request = blocks_request(4, 240, 10);
-  request.heads = 4;
-  request.text_tokens = 10;
-  request.text = TextLayout::kReplicate;
-  EXPECT_TRUE(find_strategy("ulysses")->legal(request, {}).empty());
-  EXPECT_EQ(find_strategy("ring")->legal(request, Parameters(find_strategy("ring")->parameters())).size(), 1u);
-}
-
 }  // namespace
 }  // namespace spscope
