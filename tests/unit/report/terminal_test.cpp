@@ -61,20 +61,6 @@ TEST(Terminal, FitsItsWidthByDroppingColumnsThatMatterLeast) {
   for (int width : {120, 80}) EXPECT_LE(widest_line(summary(width)), width) << "of a long name";
 }
 
-TEST(Terminal, OversubscribedTimingGivesNoSpeedUpAndNoWinner) {
-  Comparison c = sample_comparison();
-  for (StrategyResult& s : c.strategies) {
-    s.mode = RunMode::kExecute;
-    s.bytes_counted = true;
-    s.provenance = RunProvenance{Source::kMeasured, Source::kMeasured, Timing::kOversubscribed};
-  }
-  set_speedups(c.strategies);
-  expect_said(c,
-              {"executed on CPU ranks, times measured, bytes counted",
-               "This machine has fewer cores than ranks, so times are not comparable and no speed-up"},
-              {"vs ", "fastest"});
-}
-
 TEST(Terminal, APlanShowsWhatNeedsNoRun) {
   Comparison c = sample_comparison();
   for (StrategyResult& s : c.strategies) {
@@ -133,16 +119,6 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
                "This ranking is a prediction: only db-SP has published strategies"});
   slower_by(14);
   expect_said(c, {"usp u2 r2 is fastest (predicted): ring r4 takes 15.0 times as long."});
-}
-
-TEST(Terminal, NoWinnerWhileANamedStrategyIsRefused) {
-  Comparison c = sample_comparison();
-  expect_said(c, {"* usp u2 r2"});
-  c.strategies.back().pick.reset();
-  expect_said(c,
-              {"No winner is named, since ulysses u16 was asked for and cannot run. With compute measured",
-               "usp u2 r2 is the fastest of the others"},
-              {"* usp u2 r2"});
 }
 
 void scale_compute(Comparison& c, double by) {
@@ -206,17 +182,6 @@ TEST(Terminal, AnInterruptedRunSaysHowMuchOfItThereIs) {
   expect_said(c, {"all 40 layers x 50 denoise steps"});
 }
 
-TEST(Terminal, ARunThatFinishedNoLayerHasEventsAndNoTable) {
-  Comparison c = sample_comparison();
-  c.workload.layer_passes_done = 0;
-  c.recording.events_sent = c.recording.events_stored = 12'345;
-  expect_said(c, {"no layer was finished by every strategy, so there is nothing to compare; 12,345 events are kept"},
-              {"makespan"});
-  EXPECT_TRUE(has(render_json(std::vector{c}), "12,345 events are kept"));
-  c.workload.layer_passes_done = 1;
-  EXPECT_TRUE(has(render_json(std::vector{c}), "\"nothing_finished\": null"));
-}
-
 TEST(Terminal, SeveralLayersNameARankOnlyWhenItIsSlowestInMost) {
   constexpr TerminalStyle kWide{false, 160};
   Comparison c = sample_comparison();
@@ -240,14 +205,6 @@ TEST(Terminal, UnevenHeadsAreNoted) {
   expect_said(
       c, {"ulysses u4 gives 4 ranks 2 of the 12 heads and 4 ranks 1, which engines that need equal shares refuse."},
       {"usp u2 r2 gives"});  // usp divides them evenly
-}
-
-TEST(Terminal, EscapeSequencesOfAFileDoNotReachTheTerminal) {
-  Comparison c = sample_comparison();
-  c.workload.model = "evil\033]0;title\007";
-  c.strategies[0].label = "a\033[2Jb\xc2\x9b";
-  c.strategies[3].problems[0].message = "\033[31mred";
-  expect_said(c, {"evil"}, {"\033", "\007", "\xc2\x9b"});
 }
 
 TEST(Terminal, NumbersStayWithTheirUnitsWhenLinesBreak) {
