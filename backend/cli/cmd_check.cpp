@@ -68,7 +68,8 @@ std::string output_sentences(const CheckedOutput& o) {
       text += "It may also be that ";
     text += fault.text + ". ";
     if (std::isfinite(fault.left))
-      text += fmt::format("The reference with this fault agrees within {}. ", row_error_text(fault.left));
+      text +=
+          fmt::format("The largest error against the reference with this fault is {}. ", row_error_text(fault.left));
   }
   if (o.rows_off > 0 && o.faults.empty()) text += "No known fault gives these rows. ";
   if (o.passes_as_fp16)

@@ -1,5 +1,4 @@
-// The rows of an output that are off, and the faults that are held against them: what the files of known_faults.h
-// share.
+// FaultRows: the rows of an output that are off, and the faults that are held against them.
 #pragma once
 
 #include <map>
@@ -48,13 +47,5 @@ class FaultRows {
   double largest_ = 0;
   std::map<std::string, KnownFault> faults_;
 };
-
-// Heads or tokens in another order.
-void judge_order(FaultRows& rows);
-// "the rows of rank 1 of 4 are 0: tokens 15 to 29", where every row that is off is 0; otherwise "". Ranks are those
-// that would hold these tokens, or these heads, in order.
-std::string zero_rows_text(const FaultRows& rows);
-// Parts of the keys, of chosen rows of one head of one sequence; the log-sum-exp of each row goes to `lse`.
-void judge_parts_of_keys(FaultRows& rows, std::span<const std::size_t> group, std::map<std::size_t, double>& lse);
 
 }  // namespace spscope

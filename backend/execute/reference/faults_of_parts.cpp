@@ -1,12 +1,12 @@
-// Faults about parts of the keys. A row is computed once for each stretch of keys between two cuts of any partition,
-// and each fault folds those stretches in its own way.
+// A row is computed once for each stretch of keys between two cuts of any partition, and each fault folds those
+// stretches in its own way.
+#include "backend/execute/reference/faults_of_parts.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numbers>
 #include <set>
-
-#include "backend/execute/reference/fault_rows.h"
 
 namespace spscope {
 namespace {

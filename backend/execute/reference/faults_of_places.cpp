@@ -1,11 +1,14 @@
-// Faults in which rows stand in the wrong place, or in which a rank left none.
+#include "backend/execute/reference/faults_of_places.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <set>
 
-#include "backend/execute/reference/fault_rows.h"
+#include "backend/base/listed.h"
 
 namespace spscope {
 namespace {
@@ -61,23 +64,27 @@ void other_tokens(FaultRows& rows) {
   rows.add({"other_tokens", fmt::format("tokens are in another order: {}", example), left, true});
 }
 
-// "rank 1 of 4", "ranks 0 and 2 of 4": the parts that hold every row that is 0 and none that is not, in the first way
-// of cutting that has some.
+// "the rows of ranks 0 and 2 of 4 are 0: ...": the parts that hold every row that is 0 and none that is not, in the
+// first way of cutting that has some. `all_zero`: whether it is so of all rows in [begin, end), also of those that were
+// not compared.
 std::string ranks_of_zeros(const std::vector<Partition>& ways, const std::set<std::int32_t>& zero,
-                           const std::set<std::int32_t>& other, std::string_view what) {
+                           const std::set<std::int32_t>& other, std::string_view what,
+                           const std::function<bool(std::int32_t begin, std::int32_t end)>& all_zero) {
   for (const Partition& way : ways) {
     std::set<int> parts, kept;
     for (const std::int32_t at : zero) parts.insert(way.part_of(at));
     for (const std::int32_t at : other) kept.insert(way.part_of(at));
-    std::vector<int> both;
-    std::ranges::set_intersection(parts, kept, std::back_inserter(both));
-    if (!both.empty()) continue;
     std::vector<std::string> spans;
-    for (const int part : parts)
-      spans.push_back(fmt::format("{} to {}", way.cuts[static_cast<std::size_t>(part)],
-                                  way.cuts[static_cast<std::size_t>(part) + 1] - 1));
-    return fmt::format("the rows of rank{} {} of {} are 0: {} {}", parts.size() == 1 ? "" : "s",
-                       fmt::join(parts, " and "), way.parts(), what, fmt::join(spans, " and "));
+    bool whole = true;
+    for (const int part : parts) {
+      const std::int32_t begin = way.cuts[static_cast<std::size_t>(part)],
+                         end = way.cuts[static_cast<std::size_t>(part) + 1];
+      whole = whole && !kept.contains(part) && all_zero(begin, end);
+      spans.push_back(fmt::format("{} to {}", begin, end - 1));
+    }
+    if (whole)
+      return fmt::format("the rows of rank{} {} of {} are 0: {} {}", parts.size() == 1 ? "" : "s", listed(parts),
+                         way.parts(), what, listed(spans));
   }
   return "";
 }
@@ -89,25 +96,37 @@ void judge_order(FaultRows& rows) {
   other_tokens(rows);
 }
 
-std::string zero_rows_text(const FaultRows& rows) {
+std::string zero_rows_text(const FaultRows& rows, const LeftZero& left_zero) {
   const auto is_zero = [&](std::size_t row) { return FaultRows::is_zero(rows.found(row)); };
   if (!std::ranges::all_of(rows.off(), is_zero)) return "";
   const RightAttention& attention = rows.attention();
+  const auto all_zero = [&](Span tokens, Span heads) {
+    for (std::int32_t token = tokens.begin; token < tokens.end; ++token)
+      for (std::int32_t head = heads.begin; head < heads.end; ++head)
+        if (!left_zero(token, head)) return false;
+    return true;
+  };
+  const Span every_token = {0, attention.tokens}, every_head = {0, attention.heads};
   std::set<std::int32_t> tokens, heads, other_tokens, other_heads;
   for (std::size_t row = 0; row < rows.compared().errors.size(); ++row) {
     if (FaultRows::is_zero(rows.right(row))) continue;
     (is_zero(row) ? tokens : other_tokens).insert(rows.place(row).token);
     (is_zero(row) ? heads : other_heads).insert(rows.head(row));
   }
-  if (other_tokens.empty()) return "all of its rows are 0";
+  if (other_tokens.empty() && all_zero(every_token, every_head)) return "all of its rows are 0";
   const std::span<const std::int32_t> starts = attention.head_rows(0, 0).mask->coarse_starts();
-  std::string text =
-      ranks_of_zeros(partitions(attention.tokens, attention.parts, starts), tokens, other_tokens, "tokens");
-  std::vector<std::int32_t> every_head;
-  for (int h = 0; h <= attention.heads; ++h) every_head.push_back(h);
+  std::string text = ranks_of_zeros(partitions(attention.tokens, attention.parts, starts), tokens, other_tokens,
+                                    "tokens", [&](std::int32_t begin, std::int32_t end) {
+                                      return all_zero({begin, end}, every_head);
+                                    });
+  std::vector<std::int32_t> head_starts(static_cast<std::size_t>(attention.heads) + 1);
+  std::iota(head_starts.begin(), head_starts.end(), 0);
   if (text.empty())
-    text = ranks_of_zeros(partitions(attention.heads, attention.parts, every_head), heads, other_heads, "heads");
-  return text.empty() ? "its rows are 0" : text;
+    text = ranks_of_zeros(partitions(attention.heads, attention.parts, head_starts), heads, other_heads, "heads",
+                          [&](std::int32_t begin, std::int32_t end) {
+                            return all_zero(every_token, {begin, end});
+                          });
+  return text.empty() ? "every row that was compared and is off is 0" : text;
 }
 
 }  // namespace spscope

@@ -8,7 +8,8 @@
 #include <numbers>
 #include <numeric>
 
-#include "backend/execute/reference/fault_rows.h"
+#include "backend/execute/reference/faults_of_parts.h"
+#include "backend/execute/reference/faults_of_places.h"
 
 namespace spscope {
 namespace {
@@ -80,14 +81,16 @@ double row_error(std::span<const double> found, std::span<const double> right, d
   return error / std::max(square, least_square);
 }
 
-std::vector<KnownFault> known_faults(const RightAttention& attention, const ComparedRows& compared) {
+std::vector<KnownFault> known_faults(const RightAttention& attention, const ComparedRows& compared,
+                                     const LeftZero& left_zero) {
   FaultRows rows(attention, compared);
   if (rows.off().empty()) return {};
   if (std::ranges::none_of(rows.chosen(), [&](std::size_t r) { return std::isfinite(rows.found(r)[0]); }))
     return {{"not_a_number", "its rows hold NaN or infinity", kInfinity, true}};
   if (std::ranges::all_of(rows.off(), [&](std::size_t r) { return FaultRows::is_zero(rows.right(r)); }))
     return {{"empty_rows", "rows whose mask has no key are not 0", kInfinity, true}};
-  if (const std::string text = zero_rows_text(rows); !text.empty()) return {{"zero_rows", text, kInfinity, true}};
+  if (const std::string text = zero_rows_text(rows, left_zero); !text.empty())
+    return {{"zero_rows", text, kInfinity, true}};
   judge_order(rows);
   std::map<std::pair<std::int32_t, int>, std::vector<std::size_t>> groups;  // by sequence and head
   for (const std::size_t row : rows.chosen()) groups[{rows.place(row).sequence, rows.head(row)}].push_back(row);

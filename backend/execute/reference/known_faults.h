@@ -44,6 +44,9 @@ struct ComparedRows {
 // where a number is not finite, or where `right` is 0 and `found` is not.
 double row_error(std::span<const double> found, std::span<const double> right, double least_square);
 
+// Whether a program left 0 at a token and head of every sequence, compared or not.
+using LeftZero = std::function<bool(std::int32_t token, std::int32_t head)>;
+
 struct KnownFault {
   std::string id;    // "local_keys"
   std::string text;  // a sentence without its full stop
@@ -52,7 +55,9 @@ struct KnownFault {
 };
 
 // The faults that give the rows that are off, best first; where none does, the one that leaves least if that is less
-// than a tenth of the error, with `fits` false. Of many rows some are looked at.
-std::vector<KnownFault> known_faults(const RightAttention& attention, const ComparedRows& rows);
+// than a tenth of the error, with `fits` false. Of many rows some are looked at, but for rows of 0: what is said of a
+// rank holds for all of its rows.
+std::vector<KnownFault> known_faults(const RightAttention& attention, const ComparedRows& rows,
+                                     const LeftZero& left_zero);
 
 }  // namespace spscope

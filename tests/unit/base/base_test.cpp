@@ -2,9 +2,13 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "backend/base/dtype.h"
 #include "backend/base/error.h"
+#include "backend/base/listed.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/parameter.h"
 #include "backend/base/result.h"
@@ -12,6 +16,13 @@
 
 namespace spscope {
 namespace {
+
+TEST(Listed, IsHowSentencesHaveIt) {
+  EXPECT_EQ(listed(std::vector<int>{}), "");
+  EXPECT_EQ(listed(std::vector{0}), "0");
+  EXPECT_EQ(listed(std::set{0, 2}), "0 and 2");
+  EXPECT_EQ(listed(std::vector<std::string>{"a", "b", "c"}, "or"), "a, b or c");
+}
 
 TEST(ErrorCodes, NumbersAscendSoNoneIsUsedTwice) {
   int last = 0;
