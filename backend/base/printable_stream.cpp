@@ -58,6 +58,11 @@ PrintableStream::PrintableStream(std::ostream& sink) : std::ostream(nullptr), bu
   tie(sink.tie());
 }
 
+PrintableStream::~PrintableStream() {
+  const std::string rest = passing(buffer_.begun_, false);
+  buffer_.sink_.sputn(rest.data(), static_cast<std::streamsize>(rest.size()));
+}
+
 PrintableStream::Buffer::int_type PrintableStream::Buffer::overflow(int_type c) {
   const char text = traits_type::to_char_type(c);
   return traits_type::eq_int_type(c, traits_type::eof()) || xsputn(&text, 1) == 1 ? traits_type::not_eof(c)

@@ -14,6 +14,9 @@ class PrintableStream : public std::ostream {
  public:
   // `sink` gets the text, flushes it as before, and outlives this.
   explicit PrintableStream(std::ostream& sink);
+  // Writes the beginning of a character whose rest never came. A flush does not: with std::unitbuf there is one after
+  // each piece of text, and the rest may be the next.
+  ~PrintableStream() override;
   // The codes by which render_terminal() paints pass.
   void let_colors_pass() { buffer_.colors_ = true; }
 

@@ -42,6 +42,12 @@ TEST(Printable, AStreamLetsThroughWhatTheProgramPaintsAlone) {
     }
 }
 
+TEST(Printable, AStreamEndsWithWhatItHeldBack) {
+  std::ostringstream sink;
+  PrintableStream(sink) << "a\xe2\x80" << std::flush;
+  EXPECT_EQ(sink.str(), "a\ufffd\ufffd");
+}
+
 TEST(Printable, ErrorsFakeNoLine) {
   EXPECT_EQ(render(Problem{ErrorCode::kUsage, "", "a\nerror SPS-999: b", "c\nd", {"e\nf", 0, 0}}),
             "error " + error_id(ErrorCode::kUsage) + ": a\n  error SPS-999: b\n  --> e\n  f\n  c\n  d\n");
