@@ -69,8 +69,8 @@ std::string lead_record(MachineKind kind, int gpus, double lead) {
   const std::string where = !few                         ? " on " + gpus_text(own.gpus, own.most_gpus)
                             : kind == MachineKind::kPcie ? (gpus > 2 ? " on more than 2 GPUs" : " on 2 GPUs")
                                                          : "";
-  return fmt::format("a lead {} was right in {} of {} published pairs over {}{}", band_text(row.from, row.below),
-                     row.right, row.pairs, link_name(kind), where);
+  return fmt::format("a predicted lead {} was right in {} of {} published pairs over {}{}",
+                     band_text(row.from, row.below), row.right, row.pairs, link_name(kind), where);
 }
 
 std::string time_record(MachineKind kind, int gpus) {
@@ -78,7 +78,7 @@ std::string time_record(MachineKind kind, int gpus) {
     return "no published run is on several nodes, so nobody knows how far off this time is (docs/accuracy.md)";
   for (const RunsRow& row : kRuns)
     if (row.kind == kind && gpus >= row.gpus && gpus <= row.most_gpus)
-      return fmt::format("half of {} published runs {}on {} were predicted within {}", row.runs,
+      return fmt::format("half of {} published runs {}on {} were predicted within {} of their measured time", row.runs,
                          row.gpus > 1 ? fmt::format("over {} ", link_name(kind)) : "",
                          gpus_text(row.gpus, row.most_gpus), percent_text(row.median));
   return "";

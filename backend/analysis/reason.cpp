@@ -80,7 +80,7 @@ void add_late(const std::optional<LateRank>& late, const Sentence& wait, std::in
       words.add(fmt::format(", which computes {} longer than the mean", percent_text(excess)));
     return;
   }
-  words.add(late->share < 0.5 ? " for one or another, longest for " : " for ")
+  words.add(late->share < 0.5 ? " for different ranks, longest for " : " for ")
       .name(fmt::format("rank {}", late->rank), at_worst_pass(s, late->rank));
   if (late->more_tiles >= kShown)
     words.add(fmt::format(", which has {} more active tiles than the mean", percent_text(late->more_tiles)));
@@ -109,8 +109,9 @@ class CauseWords {
                               launches_text(slower_), launches_text(faster_)));
         return add_more(cause, words);
       case Cause::kRows:
-        words.add(fmt::format("each of its {} launches a rank reads the query rows anew, {} in {}, which takes ",
-                              launches_text(slower_), launches_text(faster_), faster_.label));
+        words.add(
+            fmt::format("each of its {} launches a rank reads the query rows anew, against {} in {}, which takes ",
+                        launches_text(slower_), launches_text(faster_), faster_.label));
         return add_more(cause, words);
       case Cause::kTiles:
         words.add(slower_.tiles_redundant.value_or(0) > faster_.tiles_redundant.value_or(0)
@@ -128,18 +129,18 @@ class CauseWords {
         return add_more(cause, words);
       case Cause::kSlowdown:
         words.add("its transfers run beside compute and slow it by ").add(time(cause));
-        return words.add(other(cause, ", by ")).add(" (fitted)"), void();
+        return words.add(other(cause)).add(" (fitted)"), void();
       case Cause::kLateRank:
         return add_late(reason_.late, time(cause), ns(slower_, cause), slower_, passes_, words);
       case Cause::kLatency:
-        words.add("nothing hides ").add(time(cause)).add(" that its transfers take to start").add(other(cause, ", "));
+        words.add("the start of its transfers is exposed for ").add(time(cause)).add(other(cause));
         return words.add(messages()), void();
       case Cause::kWireInside:
       case Cause::kWireBetween:
       case Cause::kTransfers:
         return add_wire(cause, words);
       case Cause::kHost:
-        words.add("its ranks wait ").add(time(cause)).add(" for the host to issue operations").add(other(cause, ", "));
+        words.add("its ranks wait ").add(time(cause)).add(" for the host to issue operations").add(other(cause));
         return;
       case Cause::kIdle:
         break;
@@ -162,11 +163,11 @@ class CauseWords {
   void add_more(Cause cause, SentenceBuilder& words) const {
     words.add(linked(text(ns(slower_, cause) - ns(faster_, cause)), cause)).add(" more");
   }
-  // ", 0.64 ms in ring r4" of the faster one, where that shows.
-  std::string other(Cause cause, std::string_view before) const {
+  // ", against 0.64 ms in ring r4", the faster one, where that shows.
+  std::string other(Cause cause) const {
     constexpr std::int64_t kShows = 100;  // of what the slower one takes
     const std::int64_t instead = ns(faster_, cause);
-    return instead * kShows < ns(slower_, cause) ? "" : fmt::format("{}{} in {}", before, text(instead), faster_.label);
+    return instead * kShows < ns(slower_, cause) ? "" : fmt::format(", against {} in {}", text(instead), faster_.label);
   }
   std::string messages() const {
     return fmt::format("; it sends {} messages instead of {}",
@@ -178,15 +179,9 @@ class CauseWords {
                         : cause == Cause::kWireBetween ? " between nodes"
                                                        : "";
     if (reason_.along_path && cause == reason_.cause())
-      words.add("its critical path has ")
-          .add(time(cause))
-          .add(fmt::format(" of transfers{}", where))
-          .add(other(cause, ", "));
+      words.add("its critical path has ").add(time(cause)).add(fmt::format(" of transfers{}", where)).add(other(cause));
     else
-      words.add("nothing hides ")
-          .add(time(cause))
-          .add(fmt::format(" of its transfers{}", where))
-          .add(other(cause, ", "));
+      words.add(time(cause)).add(fmt::format(" of its transfers{} are exposed", where)).add(other(cause));
     words.add(cause == Cause::kWireInside
                   ? bytes_instead(slower_.bytes_sent_intra_node, faster_.bytes_sent_intra_node, passes_)
               : cause == Cause::kWireBetween

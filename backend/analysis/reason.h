@@ -51,8 +51,8 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
 
 // Whether times, bytes and messages are told of all layer passes together or of a mean one.
 enum class OfPasses { kAll, kMean };
-// "19.9 ms slower: nothing hides 28.5 ms of its transfers inside nodes, 13.2 ms in usp u4 r2; it sends 1.35 GB a rank
-// instead of 484 MB"; of a mean pass "2.49 ms a layer slower: ...".
+// "19.9 ms slower: 28.5 ms of its transfers inside nodes are exposed, against 13.2 ms in usp u4 r2; it sends 1.35 GB a
+// rank instead of 484 MB"; of a mean pass "2.49 ms a layer slower: ...".
 Sentence reason_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
                       OfPasses of = OfPasses::kAll);
 // "ring r8 is 19.9 ms slower: ..."

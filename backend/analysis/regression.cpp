@@ -10,6 +10,7 @@
 #include "backend/analysis/mode_group.h"
 #include "backend/analysis/reason.h"
 #include "backend/analysis/trust.h"
+#include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 
 namespace spscope {
@@ -56,9 +57,9 @@ std::string modes_of(std::span<const Comparison> comparisons) {
   std::set<RunMode> modes;
   for (const Comparison& c : comparisons)
     for (const StrategyResult& s : c.strategies) modes.insert(s.mode);
-  std::string names;
-  for (RunMode mode : modes) names += (names.empty() ? "" : ", ") + std::string(choice_name(mode));
-  return names;
+  std::vector<std::string_view> names;
+  for (RunMode mode : modes) names.push_back(choice_name(mode));
+  return listed(names);
 }
 
 }  // namespace
@@ -103,8 +104,7 @@ std::string why_not_comparable(const Comparison& before, const Comparison& after
     if (const std::string why = disturbance_of(*c, was.mode); !why.empty())
       return fmt::format("other programs disturbed the {} run: {}", c == &before ? "earlier" : "later", why);
   if (layers_of(was) != layers_of(is))
-    return fmt::format("they ran other layers: {} and {}", fmt::join(layers_of(was), ", "),
-                       fmt::join(layers_of(is), ", "));
+    return fmt::format("they ran other layers: {} before, {} after", listed(layers_of(was)), listed(layers_of(is)));
   if (!measured(was) && !measured(is)) return "";
   for (const char* fact : {"cpu", "cores"}) {
     const std::string a = machine_fact(before, fact), b = machine_fact(after, fact);
@@ -200,7 +200,8 @@ std::string why_not_judged(std::span<const Comparison> before, std::span<const C
       std::ranges::any_of(changes, [](const Change& c) { return !c.label_before.empty() && !c.label_after.empty(); });
   if (!any_common) {
     const std::string before_modes = modes_of(before), after_modes = modes_of(after);
-    if (before_modes != after_modes) return "their modes differ: " + before_modes + " and " + after_modes;
+    if (before_modes != after_modes)
+      return fmt::format("their modes differ: {} before, {} after", before_modes, after_modes);
     return "no strategy with the same parameters is in both files";
   }
   if (std::ranges::any_of(changes, &Change::certain)) return "";

@@ -23,9 +23,10 @@ SentenceBuilder& SentenceBuilder::name(std::string_view words, Subject subject) 
   return *this;
 }
 
-Sentence joined(const std::vector<Sentence>& names, std::string_view separator) {
+Sentence listed(const std::vector<Sentence>& names) {
   SentenceBuilder list;
-  for (std::size_t i = 0; i < names.size(); ++i) list.add(i == 0 ? "" : separator).add(names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    list.add(i == 0 ? "" : i + 1 < names.size() ? ", " : " and ").add(names[i]);
   return list.take();
 }
 

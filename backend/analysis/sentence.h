@@ -47,7 +47,7 @@ class SentenceBuilder {
   Sentence sentence_;
 };
 
-// "ring r4, usp u2 r2", each naming its subject.
-Sentence joined(const std::vector<Sentence>& names, std::string_view separator = ", ");
+// "ring r4, snake u4 and usp u2 r2", each naming its subject.
+Sentence listed(const std::vector<Sentence>& names);
 
 }  // namespace spscope

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "backend/analysis/judgement.h"
+#include "backend/base/listed.h"
 #include "backend/config/parallel_settings.h"
 #include "backend/study/engine_choice.h"
 #include "backend/study/weight_layout.h"
@@ -20,7 +22,7 @@ Error no_strategy(const Engine& engine, const Job& job) {
   const std::string& pattern = job.config.mask.pattern;
   if (const auto own = engine.patterns(); !own.empty())
     return error("docs/engines.md knows no attention backend of it with masks of " + pattern,
-                 fmt::format("ask for those that it has with --pattern {}", fmt::join(own, " or ")));
+                 fmt::format("ask for those that it has with --pattern {}", listed(own, "or")));
   std::vector<std::string_view> others;
   for (const Engine& other : engines()) {
     const std::vector<std::string_view> patterns = other.patterns();
@@ -28,7 +30,7 @@ Error no_strategy(const Engine& engine, const Job& job) {
   }
   return error("docs/engines.md knows no sparse attention of it",
                others.empty() ? "leave --engine out"
-                              : fmt::format("leave --density out, or use --engine {}", fmt::join(others, " or ")));
+                              : fmt::format("leave --density out, or use --engine {}", listed(others, "or")));
 }
 
 // A job of what the engine has; of all there is where there is none.
@@ -111,7 +113,9 @@ AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, con
   facts.gpus = answer.job.cluster.ranks;
   if (answer.advice.fastest.empty()) return facts;
   const std::string& argument = answer.advice.fastest_argument;
-  facts.other_code = with_other_code(answer.job_flags, answer.job, argument, options);
+  const std::optional<RatioError> error = judge(by_mode(answer.advice.judged).front()).error;
+  facts.other_code =
+      with_other_code(answer.job_flags, answer.job, argument, engine, error ? error->median : 0, options);
   if (dense && (engine == nullptr || !engine->patterns().empty()))
     facts.sparse_masks = with_sparse_masks(answer.job_flags, answer.job, argument, engine, options);
   return facts;

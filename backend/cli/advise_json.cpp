@@ -34,8 +34,12 @@ Json texts_json(const std::vector<std::string>& texts) {
 }
 
 Json other_json(const std::optional<OtherTime>& other) {
-  if (!other || other->end_to_end_ns == 0) return nullptr;
-  return {{"text", other->text}, {"end_to_end_ns", other->end_to_end_ns}};
+  const bool runs = other && other->end_to_end_ns > 0, has_faster = other && !other->faster.empty();
+  if (!runs && !has_faster) return nullptr;
+  return {{"text", other->text},
+          {"end_to_end_ns", runs ? Json(other->end_to_end_ns) : Json()},
+          {"faster", has_faster ? Json(other->faster) : Json()},
+          {"faster_end_to_end_ns", has_faster ? Json(other->faster_ns) : Json()}};
 }
 
 // By id of those that can run; of plans that are equal to another they are that one's.

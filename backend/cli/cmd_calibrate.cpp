@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/listed.h"
 #include "backend/base/printable_stream.h"
 #include "backend/base/whole_file.h"
 #include "backend/cli/calibrate_fit.h"
@@ -210,8 +211,8 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
     context.err << fmt::format(
         "\ncould not measure {}: the times of exchanges between two {} do not follow from their bytes{}; no profile is "
         "written\n  calibrate again on an idle {}, or with a longer --seconds\n",
-        fmt::join(result.unmeasured, ", "), gpu ? "ranks" : "threads",
-        gpu ? "" : ", or they stopped all compute beside them", gpu ? "GPU" : "machine with two free cores");
+        listed(result.unmeasured), gpu ? "ranks" : "threads", gpu ? "" : ", or they stopped all compute beside them",
+        gpu ? "GPU" : "machine with two free cores");
     return kExitFailed;
   }
   if (context.json) return kExitDone;

@@ -9,6 +9,7 @@
 
 #include "backend/analysis/file_changes.h"
 #include "backend/analysis/observation.h"
+#include "backend/base/listed.h"
 #include "backend/base/printable.h"
 #include "backend/cli/command.h"
 #include "backend/cli/help_format.h"
@@ -39,11 +40,11 @@ std::string verdict_on(const std::vector<Change>& changes, double limit) {
   const auto count = std::ranges::count_if(changes, &Change::regression);
   if (count == 0)
     return fmt::format("No strategy became slower by more than {:g} % and the spread of its repeats.", 100 * limit);
-  std::string names;
+  std::vector<std::string> gone;
   for (const Change& c : changes)
-    if (c.regression && c.label_after.empty()) names += (names.empty() ? "" : ", ") + c.label;
+    if (c.regression && c.label_after.empty()) gone.push_back(c.label);
   return fmt::format("{} of {} strategies became worse{}.", count, changes.size(),
-                     names.empty() ? "" : "; no longer there: " + names);
+                     gone.empty() ? "" : "; no longer there: " + listed(gone));
 }
 
 // The comparisons of a file. Throws Error(kStoreCorrupt) when it has none: a file recovered without its head shard
@@ -87,8 +88,8 @@ int compare(CommandContext& context, const CompareFlags& flags) {
   if (!why_not.empty())
     throw Error(
         ErrorCode::kUsage, "the times cannot be judged: " + why_not,
-        "--fail-above compares clean times of one mode, made on one kind of machine: run again what is not, with "
-        "no more ranks than cores and nothing else running; without --fail-above the runs are shown");
+        "--fail-above needs undisturbed times of one mode from one kind of machine: run again with no more ranks than "
+        "cores and nothing else running; without --fail-above, compare shows the runs");
   const bool worse = judged && std::ranges::any_of(changed, &Change::regression);
 
   const TerminalStyle style = terminal_style(context.color);

@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/base/listed.h"
 #include "backend/base/printable.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
@@ -61,8 +62,7 @@ Finding folder_finding(const CollectionFolder& folder) {
     return {"recovered", fmt::format("{}: \"{}\" was made of it, and it can be removed", text, folder.recovered_to)};
   if (folder.state == CollectorState::kElsewhere) return {"of another host", fmt::format("{}, by {}", text, note.host)};
   if (!folder.processes.empty())
-    text += fmt::format(", used by process{} {}", folder.processes.size() == 1 ? "" : "es",
-                        fmt::join(folder.processes, ", "));
+    text += fmt::format(", used by process{} {}", folder.processes.size() == 1 ? "" : "es", listed(folder.processes));
   return {"ended early", fmt::format("{}: spscope recover \"{}\" -o FILE.db makes a file of it", text, note.folder),
           false};
 }
@@ -108,7 +108,7 @@ int doctor(CommandContext& context, const std::string& path) {
   if (found.disagreements > 0)
     damage.push_back(fmt::format("{} figures that it holds twice and that differ", found.disagreements));
   if (!damage.empty())
-    throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" has {}", path, fmt::join(damage, ", ")),
+    throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" has {}", path, listed(damage)),
                 fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", path));
   return kExitDone;
 }

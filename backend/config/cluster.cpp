@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "backend/base/listed.h"
 #include "backend/base/nearest_name.h"
 #include "backend/config/model.h"
 #include "backend/config/profile_layers.h"
@@ -126,7 +127,7 @@ std::string several_nodes_hint(const RunConfig& config, int nodes) {
   const std::vector<std::string> presets = presets_of(config, nodes);
   const char* kOwn = "a file of your own as cluster.profile: samples/cluster-a800-2node.toml is one";
   return presets.empty() ? fmt::format("use {}", kOwn)
-                         : fmt::format("use cluster.preset = {}, or {}", fmt::join(presets, " or "), kOwn);
+                         : fmt::format("use cluster.preset = {}, or {}", listed(presets, "or"), kOwn);
 }
 
 void check_counts(const RunConfig& config, const Cluster& cluster, std::vector<Problem>& problems) {

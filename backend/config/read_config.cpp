@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "backend/base/listed.h"
 #include "backend/base/nearest_name.h"
 #include "backend/config/config_fields.h"
 #include "backend/config/config_text.h"
@@ -25,14 +26,13 @@ void unknown_key(ReadConfig& read, const TomlEntry& entry) {
   for (const FieldRow& row : config_fields()) known.push_back(row.name);
   const bool help = helps_spelling(read.problems.size(), name);
   // "density" alone is a key without its section.
-  std::vector<std::string_view> whole;
+  std::vector<std::string> near;
   for (const FieldRow& row : config_fields())
-    if (row.key == name) whole.push_back(row.name);
-  const std::string near = !help           ? ""
-                           : whole.empty() ? nearest_name(name, known)
-                                           : fmt::format("{}", fmt::join(whole, "\" or \""));
+    if (help && row.key == name) near.push_back(fmt::format("\"{}\"", row.name));
+  if (const std::string nearest = help && near.empty() ? nearest_name(name, known) : ""; !nearest.empty())
+    near.push_back(fmt::format("\"{}\"", nearest));
   read.problems.push_back({ErrorCode::kConfigUnknownKey, shown(name), "there is no such key",
-                           near.empty() ? "" : fmt::format("did you mean \"{}\"?", near), entry.key_place});
+                           near.empty() ? "" : fmt::format("did you mean {}?", listed(near, "or")), entry.key_place});
 }
 
 bool is_section(std::string_view name) {
@@ -86,10 +86,11 @@ void suggest_parameters(std::vector<Problem>& problems, std::span<const std::str
   for (Problem& problem : problems) {
     if (problem.code != ErrorCode::kConfigUnknownKey) continue;
     const std::string_view section = std::string_view(problem.field).substr(0, problem.field.find('.') + 1);
-    std::vector<std::string_view> whole;
+    std::vector<std::string> whole;
     for (const std::string& key : parameter_keys)
-      if (last_part(key) == last_part(problem.field) && key.starts_with(section)) whole.push_back(key);
-    if (!whole.empty()) problem.hint = fmt::format("did you mean \"{}\"?", fmt::join(whole, "\" or \""));
+      if (last_part(key) == last_part(problem.field) && key.starts_with(section))
+        whole.push_back(fmt::format("\"{}\"", key));
+    if (!whole.empty()) problem.hint = fmt::format("did you mean {}?", listed(whole, "or"));
   }
 }
 

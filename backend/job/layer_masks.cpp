@@ -10,6 +10,7 @@
 
 #include "backend/analysis/mask_recipe.h"
 #include "backend/base/cores.h"
+#include "backend/base/listed.h"
 #include "backend/base/result.h"
 #include "backend/mask/sparge_from_qk.h"
 
@@ -224,7 +225,7 @@ std::string MaskSource::file_title() const {
   if (stand_for_all()) {
     std::set<int> taken;
     for (const int layer : job_.layers) taken.insert(layer * layers / job_.model.layers);
-    return title + fmt::format(", of whose {} layers {} stand{} for all {}", layers, fmt::join(taken, " and "),
+    return title + fmt::format(", of whose {} layers {} stand{} for all {}", layers, listed(taken),
                                taken.size() == 1 ? "s" : "", job_.model.layers);
   }
   const int run_layers = static_cast<int>(std::ssize(job_.layers)), run_steps = job_.config.run.denoise_steps;

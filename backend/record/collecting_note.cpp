@@ -14,6 +14,7 @@
 #include "backend/base/error.h"
 #include "backend/base/host.h"
 #include "backend/base/json.h"
+#include "backend/base/listed.h"
 #include "backend/base/own_files.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/result.h"
@@ -110,7 +111,7 @@ std::string describe(const std::vector<CollectingElsewhere>& places) {
   std::vector<std::string> texts;
   for (const CollectingElsewhere& place : places)
     texts.push_back(fmt::format("those of rank{} {} in \"{}\" on host {}", place.ranks.size() == 1 ? "" : "s",
-                                fmt::join(place.ranks, ", "), place.folder, place.host));
+                                listed(place.ranks), place.folder, place.host));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 

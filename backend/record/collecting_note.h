@@ -19,7 +19,7 @@ struct CollectingElsewhere {
   std::string host, folder;
   std::vector<int> ranks;  // ascending
 };
-// "those of ranks 2, 3 in \"/tmp/spscope-run-x\" on host b", joined with "; ".
+// "those of ranks 2 and 3 in \"/tmp/spscope-run-x\" on host b", joined with "; ".
 std::string describe(const std::vector<CollectingElsewhere>& places);
 
 // What OUT.collecting says.

@@ -1,13 +1,13 @@
 #include "backend/record/collector_texts.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <sstream>
 
+#include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 
 namespace spscope {
@@ -36,23 +36,39 @@ std::string cost_text(const CollectorSum& sum) {
   return text;
 }
 
+std::string line_of_text(const std::string& text, std::span<const std::string> processes) {
+  constexpr std::size_t kMostNamed = 2;
+  if (processes.empty()) return text;
+  return processes.size() <= kMostNamed ? fmt::format("{}: {}", listed(processes), text)
+                                        : fmt::format("{} processes: {}", processes.size(), text);
+}
+
 }  // namespace
 
-void TextsOfProcesses::add(const std::string& text, const std::string& process) {
+bool TextsOfProcesses::add(const std::string& text, const std::string& process) {
   const auto [place, is_new] = places_.try_emplace(text, said_.size());
-  if (is_new) said_.push_back({text});
-  std::vector<std::string>& processes = said_[place->second].processes;
-  if (!process.empty() && std::ranges::find(processes, process) == processes.end()) processes.push_back(process);
+  if (is_new) {
+    said_.push_back({text, process.empty()});
+    processes_of_.emplace_back();
+  }
+  if (!process.empty() && processes_of_[place->second].insert(process).second)
+    said_[place->second].processes.push_back(process);
+  return is_new;
 }
 
 std::vector<std::string> TextsOfProcesses::lines() const {
-  constexpr std::size_t kMostNamed = 2;
   std::vector<std::string> lines;
-  for (const Said& said : said_)
-    lines.push_back(said.processes.empty() ? said.text
-                    : said.processes.size() <= kMostNamed
-                        ? fmt::format("{}: {}", fmt::join(said.processes, ", "), said.text)
-                        : fmt::format("{} processes: {}", said.processes.size(), said.text));
+  for (const Said& said : said_) lines.push_back(line_of_text(said.text, said.processes));
+  return lines;
+}
+
+std::vector<std::string> TextsOfProcesses::lines_of_later() const {
+  std::vector<std::string> lines;
+  for (const Said& said : said_) {
+    const std::size_t said_at_once = said.of_none_first || said.processes.empty() ? 0 : 1;
+    const std::span<const std::string> later = std::span(said.processes).subspan(said_at_once);
+    if (!later.empty()) lines.push_back(line_of_text(said.text, later));
+  }
   return lines;
 }
 
@@ -138,7 +154,7 @@ std::vector<std::string> collector_texts(std::span<const CollectorRecord> record
     for (const auto& [note, ranks] : ranks_of_notes)
       texts.push_back(std::ssize(ranks) == sum.processes
                           ? note
-                          : fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "), note));
+                          : fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s", listed(ranks), note));
     texts.push_back(line_of(sum));
   }
   return texts;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "backend/record/rank_records.h"
@@ -14,20 +15,24 @@ namespace spscope {
 // What is said of processes; what is said of several is one line.
 class TextsOfProcesses {
  public:
-  // `process`: "" when the text is of none.
-  void add(const std::string& text, const std::string& process);
-  // "python train.py (process 7): TEXT", of more than two "8 processes: TEXT". In the order of the first of each text.
-  std::vector<std::string> lines() const;
+  // `process`: "" when the text is of none. Whether the text is new.
+  bool add(const std::string& text, const std::string& process);
 
   struct Said {
     std::string text;
-    std::vector<std::string> processes = {};  // without ""
+    bool of_none_first = false;
+    std::vector<std::string> processes = {};  // without "", each once, in the order in which they were added
   };
   const std::vector<Said>& said() const { return said_; }
+  // "python train.py (process 7): TEXT", of more than two "8 processes: TEXT". In the order of the first of each text.
+  std::vector<std::string> lines() const;
+  // The same of what was said of other processes after the first.
+  std::vector<std::string> lines_of_later() const;
 
  private:
   std::vector<Said> said_;
-  std::unordered_map<std::string, std::size_t> places_;  // in it, by text
+  std::unordered_map<std::string, std::size_t> places_;        // in it, by text
+  std::vector<std::unordered_set<std::string>> processes_of_;  // those of each
 };
 
 // A collector in all processes that it was in.

@@ -14,14 +14,14 @@ namespace {
 
 Sentence name_of(const StrategyResult& s) { return SentenceBuilder().name(s.label, {.strategy = s.id}).take(); }
 
-Sentence names_of(std::span<const StrategyResult* const> strategies) {
+std::vector<Sentence> names_of(std::span<const StrategyResult* const> strategies) {
   std::vector<Sentence> names;
   for (const StrategyResult* s : strategies) names.push_back(name_of(*s));
-  return joined(names);
+  return names;
 }
 
-// Those that are as fast as the first: "ring r4, usp u2 r2"
-Sentence level_names(const Judgement& judgement) {
+// Those that are as fast as the first.
+std::vector<Sentence> level_names(const Judgement& judgement) {
   return names_of(std::span(judgement.ranked).subspan(1, static_cast<std::size_t>(judgement.level - 1)));
 }
 
@@ -29,18 +29,20 @@ Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   const StrategyResult &best = *judgement.ranked[0], &second = *judgement.ranked[1];
   SentenceBuilder words;
   if (!judgement.refused.empty())
-    words.add("No winner is named, since ").add(names_of(judgement.refused)).add(" was asked for and cannot run. ");
+    words.add("No winner is named, since ")
+        .add(listed(names_of(judgement.refused)))
+        .add(judgement.refused.size() == 1 ? " was" : " were")
+        .add(" asked for and cannot run. ");
   words.add(kind_of_times(group, judgement)).add(", ").add(name_of(best));
   words.add(judgement.refused.empty() ? " is fastest" : " is the fastest of the others");
   if (judgement.lead == Lead::kTied)
-    return words.add("; equally fast within the spread of the repeats: ").add(level_names(judgement)).add(".").take();
-  words.add(support_mark(judgement));
-  if (judgement.lead == Lead::kTooClose)
-    return words
-        .add(fmt::format("; within {}, which the model cannot tell apart: ", percent_text(judgement.error->median)))
-        .add(level_names(judgement))
+    return words.add("; equally fast within the spread of the repeats: ")
+        .add(listed(level_names(judgement)))
         .add(".")
         .take();
+  words.add(support_mark(judgement));
+  if (judgement.lead == Lead::kTooClose)
+    return words.add(". ").add(too_close_words(level_names(judgement), *judgement.error)).add(".").take();
   if (judgement.lead == Lead::kDepends)
     return words.add(" with the middle of the network's range, but it depends: ")
         .add(name_of(*judgement.at_low))
@@ -103,6 +105,14 @@ std::string kind_of_times(const ModeGroup& group, const Judgement& judgement) {
   return std::string(kinds[static_cast<std::size_t>(group.mode)]);
 }
 
+Sentence too_close_words(const std::vector<Sentence>& names, const RatioError& error) {
+  return SentenceBuilder()
+      .add("Too close to call: ")
+      .add(listed(names))
+      .add(fmt::format(" {} slower by less than {}", names.size() == 1 ? "is" : "are", percent_text(error.median)))
+      .take();
+}
+
 std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (predicted)"; }
 
 std::string unmeasured_sentence(const Judgement& judgement) {
@@ -144,7 +154,7 @@ std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of) 
   std::vector<Sentence> sentences;
   for (const Line& line : lines)
     sentences.push_back(SentenceBuilder()
-                            .add(names_of(line.strategies))
+                            .add(listed(names_of(line.strategies)))
                             .add(line.strategies.size() > 1 ? " are " : " is ")
                             .add(line.words)
                             .add(".")

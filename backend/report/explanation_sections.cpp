@@ -123,8 +123,8 @@ void add_waits(const StrategyExplanation& e, std::size_t most, Section& section)
   section.blocks.push_back(std::move(table));
   if (sum_ns == 0) return;
   section.blocks.push_back(
-      Paragraph{fmt::format("The waits for partners, {} in all, add up to {}: the late peer of all ranks.",
-                            e.waits.size(), time_text(sum_ns)),
+      Paragraph{fmt::format("The {} waits for partners add up to {}, the late-peer time of all ranks.", e.waits.size(),
+                            time_text(sum_ns)),
                 Tone::kNote});
 }
 
@@ -236,15 +236,13 @@ std::string winner_text(const Explanation& explanation) {
     const Judgement judgement = judge(group);
     std::string text = fmt::format("{}, {} is fastest in this layer pass, with {}", kind_of_times(group, judgement),
                                    fastest->label, time_text(fastest->makespan_ns));
-    std::string level;
+    std::vector<Sentence> level;
     for (const StrategyExplanation& e : all)
       if (judgement.error && e.missing.empty() && e.id != fastest->id &&
           static_cast<double>(e.makespan_ns) <
               (1 + judgement.error->median) * static_cast<double>(fastest->makespan_ns))
-        level += (level.empty() ? "" : ", ") + e.label;
-    if (!level.empty())
-      text += fmt::format("; within {}, which the model cannot tell apart: {}", percent_text(judgement.error->median),
-                          level);
+        level.push_back({e.label});
+    if (!level.empty()) text += ". " + too_close_words(level, *judgement.error).text;
     return text + ".";
   }
   return "";

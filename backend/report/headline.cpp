@@ -8,6 +8,7 @@
 
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/trust.h"
+#include "backend/base/listed.h"
 #include "backend/report/format.h"
 
 namespace spscope {
@@ -95,7 +96,7 @@ std::string device_text(const ModeGroup& group) {
     std::string name = line.value.substr(0, line.value.find(", compute capability"));
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
-  return names.empty() ? word : fmt::format("{}", fmt::join(names, " and "));
+  return names.empty() ? word : listed(names);
 }
 
 std::string missing_events_text(const Recording& recording) {

@@ -54,8 +54,8 @@ Report observed_report(std::span<const Observation> observed) {
   report.title = observed.size() == 1 ? "An observed program" : "Observed programs";
   report.definitions = {"definitions", "What the numbers mean", {}};
   report.definitions.blocks.push_back(
-      Paragraph{"Total: the sum of the durations of all events of a row, of which those of several streams and threads "
-                "may be at one time. Mean: of one event.",
+      Paragraph{"Total: the sum of the durations of all events of a row. Events of several streams and threads may "
+                "overlap. Mean: of one event.",
                 Tone::kPlain});
   report.definitions.blocks.push_back(
       Paragraph{"The program ran: from when attach started it to when it ended. From its first to its last event: from "

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backend/base/check.h"
+#include "backend/base/listed.h"
 #include "backend/report/format.h"
 
 namespace spscope {
@@ -67,10 +68,9 @@ std::vector<std::string> uneven_heads_notes(const Workload& workload,
   const auto ranks = [](int count) { return fmt::format("{} rank{}", count, count == 1 ? "" : "s"); };
   for (const auto& [degree, names] : labels) {
     const int more = workload.heads % degree, least = workload.heads / degree;
-    notes.push_back(
-        fmt::format("{} give{} {} {} of the {} heads and {} {}, which engines that need equal shares refuse.",
-                    fmt::join(names, ", "), names.size() == 1 ? "s" : "", ranks(more), least + 1, workload.heads,
-                    ranks(degree - more), least));
+    notes.push_back(fmt::format(
+        "{} give{} {} {} of the {} heads and {} {}, which engines that need equal shares refuse.", listed(names),
+        names.size() == 1 ? "s" : "", ranks(more), least + 1, workload.heads, ranks(degree - more), least));
   }
   return notes;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "backend/base/listed.h"
 #include "backend/report/format.h"
 #include "backend/report/section.h"
 
@@ -38,7 +39,7 @@ Table ratio_table(const ModeGroup& group) {
 Table slowest_table(const ModeGroup& group) {
   Table table;
   table.caption =
-      "The rank that computes longest; above the mean is an average over layer passes, times are sums over them";
+      "The rank that computes longest. Above the mean: an average over layer passes. Times: sums over layer passes";
   table.columns = {text_column("strategy"),
                    {"rank", "compute"},
                    {"above the mean", "compute"},
@@ -165,13 +166,13 @@ void add_meshes(const StrategyResult& s, Section& section) {
   std::string text;
   for (std::size_t i = 0; i < s.meshes.size(); ++i) {
     const std::int64_t passes = s.passes_of_mesh(i);
-    std::string places;
+    std::vector<std::string> places;
     if (passes <= kMostNamed && passes < std::ssize(s.by_layer))
       for (const LayerResult& l : s.by_layer)
         if (l.mesh == static_cast<int>(i))
-          places += fmt::format("{}layer {} of denoise step {}", places.empty() ? "" : ", ", l.layer, l.denoise_step);
+          places.push_back(fmt::format("layer {} of denoise step {}", l.layer, l.denoise_step));
     text += fmt::format("{}{} in {} layer pass{}{}", i == 0 ? "" : "; ", degrees_text(s.meshes[i]), passes,
-                        passes == 1 ? "" : "es", places.empty() ? "" : " (" + places + ")");
+                        passes == 1 ? "" : "es", places.empty() ? "" : " (" + listed(places) + ")");
   }
   section.blocks.push_back(Paragraph{fmt::format("{} ran {}.", s.name, text), Tone::kNote});
 }

@@ -11,8 +11,8 @@ void fill_timeline(const SectionInput& input, Section& section) {
   for (const ModeGroup& group : by_mode(input.comparison)) {
     TimelineBands bands;
     bands.caption = fmt::format(
-        "Layer {}, denoise step {}, which takes longest of all layer passes, all strategies together; the median "
-        "repeat of each strategy",
+        "Layer {}, denoise step {}: the layer pass that takes longest, all strategies together; of each its median "
+        "repeat",
         picture.layer, picture.denoise_step);
     for (const StrategyResult* s : group.strategies) {
       const auto drawn = std::ranges::find(picture.bands, s->id, &StrategyBand::strategy);

@@ -9,6 +9,7 @@
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/published_errors.h"
+#include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
@@ -24,13 +25,6 @@ Judgement judgement_of(const Advice& advice) { return judge(by_mode(advice.judge
 
 MachineKind kind_of(const Advice& advice) { return machine_kind(advice.judged.workload, advice.judged.cluster); }
 
-template <typename Name>
-std::string joined_names(const std::vector<Name>& names) {
-  if (names.size() < 2) return names.empty() ? "" : std::string(names[0]);
-  const std::vector<Name> first(names.begin(), names.end() - 1);
-  return fmt::format("{} and {}", fmt::join(first, ", "), names.back());
-}
-
 std::string sentence_of(std::string text) {
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text + ".";
@@ -41,8 +35,7 @@ std::string time_text(std::int64_t ns) { return duration_text(static_cast<double
 // Among more than two GPUs over PCIe, sources contradict each other.
 bool hosts_differ(const Advice& advice, int gpus) { return kind_of(advice) == MachineKind::kPcie && gpus > 2; }
 
-// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and the same plan 259 s with fa2 in
-// official code"
+// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and 259 s with fa2 in official code"
 std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
   const StrategyResult& fastest = advice.result(advice.fastest);
   std::string text = own_label(fastest);
@@ -57,10 +50,18 @@ std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
     const std::string kernel = other.substr(0, other.find(" in "));
     const bool same = facts.code.starts_with(kernel + " in ");
     const std::int64_t ns = facts.other_code->end_to_end_ns;
-    text += fmt::format(", and the same plan {}{}", ns > 0 ? time_text(ns) : facts.other_code->why,
+    text += fmt::format(", {}{}", ns > 0 ? "and " + time_text(ns) : "but it " + facts.other_code->why,
                         same ? other.substr(kernel.size()) : " with " + other);
   }
   return text;
+}
+
+// "With fa2 in official code usp u2 r2 is fastest, with 240 s.", where that is another one; else "".
+std::string other_winner(const AdviceFacts& facts) {
+  const auto& other = facts.other_code;
+  if (!other || other->faster.empty()) return "";
+  return fmt::format(" With {} {} is fastest, with {}.", other->text,
+                     other->faster.substr(0, other->faster.find(" = ")), time_text(other->faster_ns));
 }
 
 std::string headline(const Advice& advice, const Judgement& judgement, const AdviceFacts& facts) {
@@ -69,16 +70,16 @@ std::string headline(const Advice& advice, const Judgement& judgement, const Adv
   const bool pcie = hosts_differ(advice, facts.gpus);
   std::string text = refused.empty() ? (pcie ? "On a usual host use " : "Use ")
                                      : fmt::format(
-                                           "No winner is named, since {} was asked for and cannot run. The "
+                                           "No winner is named, since {} {} asked for and cannot run. The "
                                            "fastest of the others is ",
-                                           joined_names(refused));
+                                           listed(refused), refused.size() == 1 ? "was" : "were");
   text += what_to_use(advice, facts);
   if (pcie)
     text += fmt::format(
         "; hosts with PCIe differ, so measure yours with alltoall_perf -g {0} and sendrecv_perf -g {0} of "
         "nccl-tests (docs/advice.md)",
         facts.gpus);
-  return text + ".";
+  return text + "." + (advice.result(advice.fastest).end_to_end_ns ? other_winner(facts) : "");
 }
 
 std::string speedup_sentence(const Advice& advice) {
@@ -99,11 +100,10 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const En
     return fmt::format("It depends on the network: {} is fastest at the fast end of its range, {} at its slow end.",
                        own_label(*judgement.at_low), own_label(*judgement.at_high));
   // The table says which plans equal them.
-  std::vector<std::string> as_fast = advice.as_fast;
-  for (std::string& label : as_fast) label = label.substr(0, label.find(" = "));
+  std::vector<Sentence> as_fast;
+  for (const std::string& label : advice.as_fast) as_fast.push_back({label.substr(0, label.find(" = "))});
   if (!as_fast.empty())
-    return fmt::format("Too close to call: {} {} within {}, {}.", joined_names(as_fast),
-                       advice.as_fast.size() == 1 ? "is" : "are", percent_text(judgement.error->median),
+    return fmt::format("{} in a layer. That is {}.", too_close_words(as_fast, *judgement.error).text,
                        judgement.error->from);
   if (judgement.ranked.size() < 2) {
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
@@ -114,7 +114,8 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const En
   const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
                            static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
                        1;
-  std::string text = fmt::format("The next, {}, is slower by {}", own_label(*judgement.ranked[1]), percent_text(ahead));
+  std::string text =
+      fmt::format("The next, {}, is slower by {} in a layer", own_label(*judgement.ranked[1]), percent_text(ahead));
   if (const std::string record = lead_record(kind_of(advice), gpus, ahead); !record.empty())
     text += "; " + record;
   else if (judgement.error)
@@ -168,10 +169,10 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
   const StrategyResult* other = fastest_of_engines(advice, judgement, most);
   if (own.size() == most || other == nullptr) return "";
   const std::string runs = fmt::format("{} runs in {}, and is slower by {}.", own_label(*other),
-                                       joined_names(advice.engines.at(other->id)), slower_text(fastest, *other));
+                                       listed(advice.engines.at(other->id)), slower_text(fastest, *other));
   if (own.empty()) return fmt::format("No engine of docs/engines.md runs {} here: {}", fastest.name, runs);
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
-  return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only", joined_names(own),
+  return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only", listed(own),
                      uneven ? "" : " it", runs);
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "backend/config/profile_layers.h"
+#include "backend/study/divisions.h"
 #include "backend/study/engine_choice.h"
 #include "backend/study/seeds.h"
 
@@ -47,7 +48,7 @@ std::string code_text(const Job& job) {
 }
 
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
-                                         const QuietRun& options) {
+                                         const Engine* engine, double error, const QuietRun& options) {
   const ClusterPreset& preset = job.cluster.preset;
   const GpuProfile* gpu = find_gpu(preset.gpu);
   if (gpu == nullptr || preset.attention_kernel.empty() || preset.implementation.empty()) return std::nullopt;
@@ -58,8 +59,18 @@ std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, 
   if (gpu->find_kernel(kernel) == nullptr) kernel = preset.attention_kernel;
   const std::string implementation = compiled ? "official" : std::string(kDefaultImplementation);
   const std::string settings[] = {"run.attention_kernel=" + kernel, "run.implementation=" + implementation};
-  OtherTime time = time_of(with_settings(asked, argument, settings), nullptr, options, job.max_memory_bytes);
+  JobFlags flags = with_settings(asked, argument, settings);
+  OtherTime time = time_of(flags, nullptr, options, job.max_memory_bytes);
   time.text = text_of(kernel, implementation);
+  flags.strategies = asked.strategies;
+  Job all = load_job(flags, job.max_memory_bytes);
+  if (engine != nullptr) restrict_to(*engine, all);
+  const DivisionTime best = time_divisions({all}, options).times.front();
+  const double limit = (1 + error) * static_cast<double>(best.end_to_end_ns);
+  if (best.end_to_end_ns > 0 && (time.end_to_end_ns == 0 || limit < static_cast<double>(time.end_to_end_ns))) {
+    time.faster = best.best;
+    time.faster_ns = best.end_to_end_ns;
+  }
   return time;
 }
 

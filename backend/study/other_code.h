@@ -18,14 +18,17 @@ struct OtherTime {
   std::string text = {};           // "fa2 in official code"
   std::int64_t end_to_end_ns = 0;  // 0: it cannot run
   std::string why = {};            // then "does not fit" or "cannot run"
-  std::string flags = {};          // what asks advise for it: "--density 0.4"
+  std::string faster = {};     // label of the fastest of all there, when the model tells it from this; "": it does not
+  std::int64_t faster_ns = 0;  // its time
+  std::string flags = {};      // what asks advise for it: "--density 0.4"
 };
 
 // One strategy, `argument` of -s, with the other usual kernel in the other usual code: FA2 or, for sparse masks,
 // FlexAttention in the code that a model was published with, in place of compiled code; or the other way round. Absent
-// where the cluster gives its costs one by one. `asked`: settings of the job.
+// where the cluster gives its costs one by one. All strategies of the question are timed there, of an engine those that
+// it has; `error` is by how much the model must have one faster. `asked`: settings of the job.
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
-                                         const QuietRun& options);
+                                         const Engine* engine, double error, const QuietRun& options);
 // The same strategy at kUsualDensity on masks of `sparge`, or of the first pattern that the engine has. Absent where it
 // cannot run, or the engine does not have it. REQUIRES: the engine, if any, has a pattern.
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,

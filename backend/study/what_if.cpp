@@ -12,6 +12,7 @@
 #include "backend/analysis/judgement.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/number_text.h"
+#include "backend/report/conclusion.h"
 #include "backend/report/section.h"
 
 namespace spscope {
@@ -83,15 +84,15 @@ const StrategyResult* fastest(const Comparison& c) {
   return judgement && !judgement->ranked.empty() ? judgement->ranked.front() : nullptr;
 }
 
-// ", too close to call with ring r4, snake u4", where it is not clearly the fastest; else "".
+// " Too close to call: ring r4 and snake u4 are slower by less than 5.8 %.", where it is not clearly the fastest; else
+// "".
 std::string tie_text(const Comparison& c) {
   const std::optional<Judgement> judgement = judgement_if_any(c);
   if (!judgement || judgement->level < 2 || !judgement->error) return "";
-  std::vector<std::string> names;
+  std::vector<Sentence> names;
   for (int i = 1; i < judgement->level; ++i)
-    names.push_back(own_label(*judgement->ranked[static_cast<std::size_t>(i)]));
-  return fmt::format(", too close to call with {} within {}", fmt::join(names, ", "),
-                     percent_text(judgement->error->median));
+    names.push_back({own_label(*judgement->ranked[static_cast<std::size_t>(i)])});
+  return " " + too_close_words(names, *judgement->error).text + ".";
 }
 
 Cell change_cell(std::optional<std::int64_t> now, std::optional<std::int64_t> then) {
@@ -123,21 +124,20 @@ std::string outcome(const Comparison& now, const Comparison& then, const WhatIf&
   const StrategyResult *before = fastest(now), *after = fastest(then);
   if (before == nullptr || after == nullptr) return "";
   if (before->name == after->name)
-    return fmt::format("With {}, {} stays fastest{}{}.", what_if.text, before->name,
+    return fmt::format("With {}, {} stays fastest{}.{}", what_if.text, before->name,
                        own_label(*before) == own_label(*after)
                            ? ""
                            : fmt::format(", as {} in place of {}", own_label(*after), own_label(*before)),
                        tie_text(then));
   if (tied_with_fastest(then, before->id))
-    return fmt::format("With {}, the change is too close to call: {} comes first{}.", what_if.text, after->label,
-                       tie_text(then));
+    return fmt::format("With {}, {} comes first.{}", what_if.text, own_label(*after), tie_text(then));
   const StrategyResult* old_one = then.find(before->id);
   std::string by;
   if (old_one != nullptr && old_one->makespan_ns && *after->makespan_ns > 0)
     by = fmt::format(
         ", by {}",
         percent_text(static_cast<double>(*old_one->makespan_ns) / static_cast<double>(*after->makespan_ns) - 1));
-  return fmt::format("With {}, {} is fastest in place of {}{}{}.", what_if.text, own_label(*after), own_label(*before),
+  return fmt::format("With {}, {} is fastest in place of {}{}.{}", what_if.text, own_label(*after), own_label(*before),
                      by, tie_text(then));
 }
 

@@ -71,7 +71,7 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
     case Lead::kTied:
       return {"Equally fast: the difference is within the spread of the repeats.", "Equally fast.", BannerTone::kNote};
     case Lead::kTooClose:
-      return {fmt::format("Too close to call{}: the difference is within the error of the model ({}).", mark,
+      return {fmt::format("Too close to call{}: the difference is less than the model's median error, {}.", mark,
                           percent_text(judgement.error->median)),
               "Too close to call.", BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kDepends:

@@ -89,7 +89,7 @@ expect_json 'd["error_metric"] == "row_nmse"' '{o["name"] for o in d["attentions
   '[o["faults"] for o in d["attentions"][0]["outputs"] if o["name"] == "no_fault_that_is_known"] == [[]]'
 expect_exit 1 check faults --text-tokens 13
 expect_out 'faults: 6 heads of 8 channels, 61 tokens, no mask or a full one; all 366 rows compared' 'heads 0 and 1 are swapped' \
-  'averaged: partial results of 4 parts of the keys are averaged, not weighted by their log-sum-exp. The largest error against' \
+  'averaged: partial results of 4 parts of the keys are averaged, not weighted by their log-sum-exp. The largest' \
   '3 rows of zeros are attended to, as padding' 'the keys of the text are counted twice' 'the first 13 keys, as many as the text has, are counted twice' '2 to 3  50 to 59' \
   'no_fault_that_is_known: No known fault gives these rows.' 'scores are scaled by 1 instead of 1 / sqrt(8)'
 expect_out 'zero_rows: the rows of rank 1 of 4 are 0: tokens 15 to 29.' 'zero_rows_everywhere: all of its rows are 0.' \

@@ -38,7 +38,7 @@ done
 hidden=(--set run.mode=simulate --set model.preset=cogvideox-2b --set mask.pattern=dense --set cluster.preset=l40sx8
   --set cluster.ranks=4 --set run.layers=1 -s ulysses -s ring)
 expect_exit 0 run "${hidden[@]}"
-expect_out 'ulysses u4 is 1.3' ' ms slower: nothing hides 5.2' ' ms of its transfers inside nodes, '
+expect_out 'ulysses u4 is 1.3' ' ms slower: 5.2' ' ms of its transfers inside nodes are exposed, against '
 expect_exit 0 run "${hidden[@]}" -s usp:ulysses=2,ring=2 -o hidden.db
 expect_exit 0 explain hidden.db --json
 expect_json "next(s for s in d['strategies'] if s['id'] == 'ulysses')['why_slower']['causes'] == ['wire_inside']" \

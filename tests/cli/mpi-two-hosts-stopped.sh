@@ -63,7 +63,7 @@ kill -USR1 "$pid"
 finish
 home=$(folders_on on_one) part=$(folders_on on_two)
 expect_err 'SPS-154' 'the shards of other hosts need ' " bytes in \"$home\" on host $one, where " "is kept in \"$home\"" \
-  "those of ranks 1, 2, 3 in \"$part\" on host $two" 'spscope recover'
+  "those of ranks 1, 2 and 3 in \"$part\" on host $two" 'spscope recover'
 expect_files kept.db.collecting
 empty on_one
 on_two tar -C "$(dirname -- "$part")" -cf - "$(basename -- "$part")" | tar -xf -
@@ -107,7 +107,7 @@ wait_for no_ranks
 home=$(folders_on on_one) part=$(folders_on on_two)
 if [ -z "$home" ] || [ -z "$part" ]; then fail "folders are: $home $part"; fi
 expect_code 0 on_one "$SPSCOPE" recover killed-apart.db -o half.db
-expect_err "those of ranks 2, 3 in \"$part\" on host $two"
+expect_err "those of ranks 2 and 3 in \"$part\" on host $two"
 expect_code 0 on_two "$SPSCOPE" recover "$part" -o "$TMPDIR/other.db"
 expect_err "in the folder of this run on host $one"
 on_two "$SPSCOPE" sql "$TMPDIR/other.db" 'SELECT min(rank) AS low, max(rank) AS high, count(*) > 100 AS many FROM event' --csv >"$out"

@@ -68,4 +68,4 @@ wait_for_done 9 "$err"
 part=$(folders_on on_two)
 kill -KILL "$(on_two "$SPSCOPE" watch "$part" --once --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranks"][-1]["pid"])')"
 expect_end 1 "after a rank on the second host was killed"
-expect_err 'signal 9 (Killed)' "those of ranks 2, 3 in \"$part\" on host $two"
+expect_err 'signal 9 (Killed)' "those of ranks 2 and 3 in \"$part\" on host $two"

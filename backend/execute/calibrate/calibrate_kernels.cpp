@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 
+#include "backend/base/listed.h"
 #include "backend/base/rng.h"
 #include "backend/execute/calibrate/calibrate_experiment.h"
 #include "backend/plan/layer_kernels.h"
@@ -198,7 +199,7 @@ std::string fitted(const FitQuality& quality) {
 std::string attend_source(const CalibrateSizes& sizes, Dtype dtype, const FitQuality& quality) {
   return fmt::format("measured: {} attention of {} to {} rows at 1 to all blocks of {}, head dim {} and {}; {}",
                      dtype_name(dtype), sizes.heads * kLeastTokens, sizes.heads * sizes.max_tokens,
-                     fmt::join(sizes.blocks, " and of "), kHeadDims[0], kHeadDims[1], fitted(quality));
+                     listed(sizes.blocks), kHeadDims[0], kHeadDims[1], fitted(quality));
 }
 
 std::string move_source(const FitQuality& quality) {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "backend/analysis/mask_recipe.h"
+#include "backend/base/listed.h"
 #include "backend/store/mask_codec.h"
 
 namespace spscope::gui {
@@ -58,7 +59,7 @@ std::string ranks_text(const HeadRanks& ranks, std::size_t head) {
   if (list.size() == 1) return fmt::format("rank {}", list.front());
   if (static_cast<int>(list.size()) == ranks.all) return fmt::format("all {} ranks", ranks.all);
   if (list.size() > kMost) return fmt::format("{} of {} ranks", list.size(), ranks.all);
-  return fmt::format("ranks {}", fmt::join(list, ", "));
+  return fmt::format("ranks {}", listed(list));
 }
 
 OwnedHead own_head(std::shared_ptr<const Plan> plan, AttendedAxis axis, const BlockMask& mask, int head) {

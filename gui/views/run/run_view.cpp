@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 
+#include "backend/base/listed.h"
 #include "backend/collect/run_progress.h"
 #include "backend/config/config_fields.h"
 #include "gui/session/installed_files.h"
@@ -220,11 +221,12 @@ class RunView final : public View {
   void draw_left(Ui& ui, Session& session) {
     if (pages_.left.empty()) return;
     const Ui::Scope inside = ui.scope("left");
-    std::string titles;
-    for (const KeptRun& run : pages_.left) titles += (titles.empty() ? "" : ", ") + run.title;
-    ui.banner("waiting", BannerTone::kNote,
-              fmt::format("{} still waited when the window was closed: {}.",
-                          pages_.left.size() == 1 ? "A run" : fmt::format("{} runs", pages_.left.size()), titles));
+    std::vector<std::string> titles;
+    for (const KeptRun& run : pages_.left) titles.push_back(run.title);
+    ui.banner(
+        "waiting", BannerTone::kNote,
+        fmt::format("{} still waited when the window was closed: {}.",
+                    pages_.left.size() == 1 ? "A run" : fmt::format("{} runs", pages_.left.size()), listed(titles)));
     const bool add = ui.button("add", "Add to the queue", {.primary = true});
     ui.same_line();
     const bool forget = ui.button("forget", "Forget", {.tooltip = "Their commands are not kept any longer"});

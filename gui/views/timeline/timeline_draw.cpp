@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 #include "gui/imgui_compat.h"
 #include "gui/views/document_view.h"
@@ -151,10 +152,10 @@ void TimelineView::draw_rows(Ui& ui, Session& session, const Shown& shown, const
 void TimelineView::draw_elsewhere(Ui& ui, Session& session) {
   const auto pass = session.pass();
   if (elsewhere_.empty() || !pass) return;
-  std::string labels;
-  for (const Chosen& c : elsewhere_) labels += (labels.empty() ? "" : ", ") + c.label;
+  std::vector<std::string> labels;
+  for (const Chosen& c : elsewhere_) labels.push_back(c.label);
   const Ui::Scope inside = ui.scope("elsewhere");
-  ui.text(fmt::format("Not run in layer {} of denoise step {}: {}.", pass->layer, pass->step, labels),
+  ui.text(fmt::format("Not run in layer {} of denoise step {}: {}.", pass->layer, pass->step, listed(labels)),
           {.ink = Token::kMuted, .wrap = true});
   const auto slowest = slowest_pass_of(*elsewhere_.front().strategy);
   if (!slowest || !ui.button("show", fmt::format("Show {} in its slowest layer pass", elsewhere_.front().label)))

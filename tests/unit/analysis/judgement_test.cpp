@@ -142,16 +142,17 @@ TEST(EqualPlans, AreOneAndNeedNoMeasurementOfTheirOwn) {
 // As published_errors.def counts them; where few pairs are of as many GPUs, those of the same kind of link count.
 TEST(PublishedErrors, SayHowOftenALeadWasRight) {
   EXPECT_EQ(lead_record(MachineKind::kNvlink, 4, 0.15),
-            "a lead of 10 to 20 % was right in 9 of 9 published pairs over NVLink on 3 to 4 GPUs");
+            "a predicted lead of 10 to 20 % was right in 9 of 9 published pairs over NVLink on 3 to 4 GPUs");
   EXPECT_EQ(lead_record(MachineKind::kNvlink, 8, 0.06),
-            "a lead of 5 to 10 % was right in 6 of 6 published pairs over NVLink");
+            "a predicted lead of 5 to 10 % was right in 6 of 6 published pairs over NVLink");
   EXPECT_EQ(lead_record(MachineKind::kPcie, 4, 0.06),
-            "a lead of 5 to 10 % was right in 7 of 11 published pairs over PCIe on 3 to 4 GPUs");
+            "a predicted lead of 5 to 10 % was right in 7 of 11 published pairs over PCIe on 3 to 4 GPUs");
   EXPECT_EQ(lead_record(MachineKind::kPcie, 2, 0.3),
-            "a lead above 20 % was right in 1 of 1 published pairs over PCIe on 2 GPUs");
+            "a predicted lead above 20 % was right in 1 of 1 published pairs over PCIe on 2 GPUs");
   EXPECT_EQ(lead_record(MachineKind::kNodes, 16, 0.06), "");
-  EXPECT_EQ(time_record(MachineKind::kPcie, 8),
-            "half of 48 published runs over PCIe on more than 4 GPUs were predicted within 11 %");
+  EXPECT_EQ(
+      time_record(MachineKind::kPcie, 8),
+      "half of 48 published runs over PCIe on more than 4 GPUs were predicted within 11 % of their measured time");
   EXPECT_EQ(time_record(MachineKind::kNodes, 16),
             "no published run is on several nodes, so nobody knows how far off this time is (docs/accuracy.md)");
   EXPECT_EQ(time_record(MachineKind::kCpu, 2), "");

@@ -228,13 +228,13 @@ TEST(Reason, TimeDecidesAndNotRatios) {
   ASSERT_TRUE(reason.has_value());
   EXPECT_EQ(
       reason_text(*reason, slow, fast),
-      "ring r8 is 19.9 ms slower: nothing hides 28.5 ms of its transfers inside nodes, 13.2 ms in cyclic u4 r2; it "
-      "sends 1.35 GB a rank instead of 484 MB");
+      "ring r8 is 19.9 ms slower: 28.5 ms of its transfers inside nodes are exposed, against 13.2 ms in cyclic u4 r2; "
+      "it sends 1.35 GB a rank instead of 484 MB");
   slow.by_layer.resize(2);
   EXPECT_EQ(
       reason_text(*reason, slow, fast, OfPasses::kMean),
-      "ring r8 is 9.95 ms a layer slower: nothing hides 14.2 ms of its transfers inside nodes, 6.60 ms in cyclic u4 "
-      "r2; it sends 675 MB a rank instead of 242 MB");
+      "ring r8 is 9.95 ms a layer slower: 14.2 ms of its transfers inside nodes are exposed, against 6.60 ms in cyclic "
+      "u4 r2; it sends 675 MB a rank instead of 242 MB");
 }
 
 TEST(Reason, NeedsTermsAndSomethingThatTakesLonger) {

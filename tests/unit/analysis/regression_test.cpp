@@ -68,7 +68,7 @@ TEST(Regression, CountsWhatCanBeCompared) {
       {[](StrategyResult& s) { s.makespan_ns = 300, s.provenance->timing = Timing::kOversubscribed; }, false,
        "timing is oversubscribed", "timing is oversubscribed"},
       {[](StrategyResult& s) { s.mode = RunMode::kSimulate; }, true, "not in the later run",
-       "their modes differ: execute and simulate"},
+       "their modes differ: execute before, simulate after"},
       {[](StrategyResult& s) { s.name = "usp"; }, true, "not in the later run",
        "no strategy with the same parameters is in both files"},
       {[](StrategyResult& s) { s.makespan_ns.reset(); }, false, "it has no time in the later run",

@@ -29,10 +29,12 @@ TEST(SentenceBuilder, NamesNothingWithoutWordsOrSubject) {
 
 TEST(SentenceBuilder, JoinsNamesWithTheirSubjects) {
   const std::vector<Sentence> names = {SentenceBuilder().name("a", {.strategy = "x"}).take(),
-                                       SentenceBuilder().name("bc", {.strategy = "y"}).take()};
-  const Sentence list = joined(names);
-  EXPECT_EQ(list.text, "a, bc");
-  EXPECT_EQ(list.mentions, (std::vector<Mention>{{0, 1, {.strategy = "x"}}, {3, 5, {.strategy = "y"}}}));
+                                       SentenceBuilder().name("bc", {.strategy = "y"}).take(),
+                                       SentenceBuilder().name("d", {.strategy = "z"}).take()};
+  const Sentence list = listed(names);
+  EXPECT_EQ(list.text, "a, bc and d");
+  EXPECT_EQ(list.mentions,
+            (std::vector<Mention>{{0, 1, {.strategy = "x"}}, {3, 5, {.strategy = "y"}}, {10, 11, {.strategy = "z"}}}));
 }
 
 StrategyResult waiting(const std::vector<std::int64_t>& waited_for_ns) {

@@ -179,7 +179,7 @@ TEST(RankWatch, SaysWhatItKnowsOfARankThatDiedOnAnotherHost) {
     EXPECT_EQ(w.watch.incidents()[0].kind, IncidentKind::kKilled);
     EXPECT_EQ(w.watch.incidents()[0].rank, local_too ? 1 : -1);
     EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("signal 9 (Killed)"));
-    EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("those of ranks 2, 3 in \"/tmp/spscope-part\" on host b"));
+    EXPECT_THAT(w.watch.incidents()[0].message, HasSubstr("those of ranks 2 and 3 in \"/tmp/spscope-part\" on host b"));
   }
 }
 

@@ -71,9 +71,10 @@ TEST(CollectorTexts, WhatSeveralProcessesHaveIsOneLine) {
   EXPECT_THAT(texts.lines(), ElementsAre("a: in use", "of the host", "a: slow"));
   texts.add("in use", "b");
   texts.add("in use", "b");
-  EXPECT_THAT(texts.lines(), ElementsAre("a, b: in use", "of the host", "a: slow"));
+  EXPECT_THAT(texts.lines(), ElementsAre("a and b: in use", "of the host", "a: slow"));
   texts.add("in use", "c");
   EXPECT_THAT(texts.lines(), ElementsAre("3 processes: in use", "of the host", "a: slow"));
+  EXPECT_THAT(texts.lines_of_later(), ElementsAre("b and c: in use"));
 }
 
 TEST(CollectorTexts, OfARunNotesHaveTheRanksWhereNotAllHaveTheSame) {

@@ -110,7 +110,8 @@ TEST(ObservedPart, SaysWhoWaitsForWhom) {
        "has 2 of 8 ranks: what these wait for the others is not known."},
       {nameless,
        "not known: processes have no ranks of their own, and NCCL numbers them anew in each of its 4 communicators."},
-      {{}, "Who waits for whom is not known: the file has no collective of NCCL without a root in which two of its"}};
+      {{},
+       "Who waits for whom is not known: in no collective of NCCL are the times of two ranks on their devices known."}};
   for (const auto& [found, words] : rows) {
     o.skew = found;
     EXPECT_THAT(who_waits_text(o), HasSubstr(words));

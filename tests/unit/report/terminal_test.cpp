@@ -85,8 +85,8 @@ TEST(Terminal, AWrongResultIsNamedAndCannotWin) {
   c.strategies[2].max_error = 0.31;
   set_speedups(c.strategies);
   expect_said(c, {"usp u2 r2 computed a wrong result; its times mean nothing.", "WRONG 3.1e-01",
-                  "ring r4 is fastest (predicted); within " + error_of_nodes() +
-                      ", which the model cannot tell apart: ulysses u4."});
+                  "ring r4 is fastest (predicted). Too close to call: ulysses u4 is slower by less than " +
+                      error_of_nodes() + "."});
   EXPECT_FALSE(c.strategies[2].speedup.has_value());
 }
 
@@ -104,9 +104,9 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
     c.strategies[2].makespan_ns = std::llround(static_cast<double>(*c.strategies[1].makespan_ns) / (1 + part));
   };
   slower_by(0.95 * error);
-  const std::string fastest = "usp u2 r2 is fastest (predicted); within " + error_of_nodes();
-  expect_said(c, {"With compute measured and the network modelled, " + fastest +
-                  ", which the model cannot tell apart: ring r4."});
+  const std::string fastest =
+      "usp u2 r2 is fastest (predicted). Too close to call: ring r4 is slower by less than " + error_of_nodes() + ".";
+  expect_said(c, {"With compute measured and the network modelled, " + fastest});
   for (StrategyResult& s : c.strategies) s.mode = RunMode::kSimulate;
   expect_said(
       c,

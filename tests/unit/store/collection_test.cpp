@@ -215,7 +215,7 @@ TEST_F(Collecting, TheNoteSaysWhereOtherPartsAre) {
     EXPECT_EQ(places[0].host + places[0].folder, "b/tmp/spscope-x");
     EXPECT_EQ(places[0].ranks, (std::vector<int>{2, 3}));
     EXPECT_EQ(describe(places),
-              "those of ranks 2, 3 in \"/tmp/spscope-x\" on host b; those of rank 1 in "
+              "those of ranks 2 and 3 in \"/tmp/spscope-x\" on host b; those of rank 1 in "
               "\"/tmp/spscope-y\" on host c");
   }
   const std::string good = text_of(note);
