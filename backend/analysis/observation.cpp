@@ -125,6 +125,12 @@ void add_gpus(const StoreReader& reader, std::vector<MachineLine>& machine) {
 
 }  // namespace
 
+std::int64_t Observation::watched_ns() const { return last_event_ns - std::max(first_event_ns, skew.from_ns); }
+
+double Observation::share_of_time(std::int64_t wait_ns) const {
+  return static_cast<double>(wait_ns) / (static_cast<double>(watched_ns()) * (skew.ranks - 1));
+}
+
 std::vector<Observation> observations(const StoreReader& reader) {
   std::vector<Observation> all;
   for (const ObservedRun& run : observed_runs(reader)) {

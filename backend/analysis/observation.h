@@ -57,6 +57,13 @@ struct Observation {
   std::vector<MachineLine> machine;  // the GPUs that took part among it
   Recording recording;
 
+  // From the first operation of NCCL, or event, that counts to the last event: before it a program starts up.
+  std::int64_t watched_ns() const;
+  // Whether it is known who waits for whom in collectives of NCCL.
+  bool knows_waits() const { return skew.collectives > 0 && skew.ranks > 1 && watched_ns() > 0; }
+  // What share of watched_ns() this is, of all ranks that can wait at once. REQUIRES: knows_waits().
+  double share_of_time(std::int64_t wait_ns) const;
+
   static constexpr int kMostKernels = 20, kMostOperations = 20;
 };
 

@@ -1,9 +1,13 @@
 // `spscope explain RUN.db`: one layer pass of a stored run, and what each strategy loses in it.
+#include <fmt/format.h>
+
 #include <memory>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 #include "backend/base/printable.h"
 #include "backend/cli/command.h"
@@ -24,13 +28,34 @@ struct ExplainFlags {
   int layer = kAbsent, step = kAbsent, repeat = kAbsent;
 };
 
-// Of a program that was observed, which has no layer pass; false of other files.
-bool explain_observed(CommandContext& context, const StoreReader& reader) {
-  if (observed_runs(reader).empty()) return false;
-  for (const Observation& o : observations(reader))
+// Those that choose strategies, layer passes and repeats.
+std::vector<std::string> choices_in(const ExplainFlags& flags) {
+  std::vector<std::string> given;
+  if (!flags.strategies.empty()) given.emplace_back("-s");
+  if (flags.all) given.emplace_back("--all");
+  if (flags.layer != kAbsent) given.emplace_back("--layer");
+  if (flags.step != kAbsent) given.emplace_back("--step");
+  if (flags.repeat != kAbsent) given.emplace_back("--repeat");
+  return given;
+}
+
+// Of programs that were observed, which have no layer pass.
+void explain_observed(CommandContext& context, const ExplainFlags& flags, std::span<const Observation> observed) {
+  if (const std::vector<std::string> given = choices_in(flags); !given.empty())
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("{} {} among strategies and their layer passes, and \"{}\" has none: it is of a program that was "
+                    "observed, {}",
+                    listed(given), given.size() == 1 ? "chooses" : "choose", flags.file,
+                    observed.front().run.short_command()),
+        fmt::format("leave {} out", listed(given)));
+  if (context.json) {
+    context.out << render_json(flags.file, observed);
+    return;
+  }
+  for (const Observation& o : observed)
     context.out << printable_line(o.run.short_command()) << "\n\n" << wrapped_text(who_waits_text(o), text_width());
   context.out << "\nspscope report has the work of each rank, spscope gui the timeline.\n";
-  return true;
 }
 
 int run_explain(CommandContext& context, const ExplainFlags& flags) {
@@ -40,8 +65,10 @@ int run_explain(CommandContext& context, const ExplainFlags& flags) {
   if (flags.step != kAbsent) request.denoise_step = flags.step;
   if (flags.repeat != kAbsent) request.repeat = flags.repeat;
   const StoreReader reader(flags.file);
-  const bool whole = !request.layer && !request.denoise_step && !request.repeat && request.strategies.empty();
-  if (whole && !context.json && explain_observed(context, reader)) return kExitDone;
+  if (const std::vector<Observation> observed = observations(reader); !observed.empty()) {
+    explain_observed(context, flags, observed);
+    return kExitDone;
+  }
   const Explanation explanation = explain(reader, request);
   if (context.json) {
     context.out << render_json(explanation);

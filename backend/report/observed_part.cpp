@@ -57,8 +57,8 @@ Section kernels_section(const Observation& o) {
   if (o.kernels.empty()) return section;
   Table table;
   table.caption = std::ssize(o.kernels) < Observation::kMostKernels
-                      ? "Over all ranks, those that took longest in all first"
-                      : fmt::format("The {} that took longest in all, over all ranks", o.kernels.size());
+                      ? "Kernels of all ranks, the longest total first"
+                      : fmt::format("The {} kernels with the longest totals, of all ranks", o.kernels.size());
   table.columns = {text_column("kernel"), {"launches"}, {"total"}, {"mean"}};
   for (const ObservedName& k : o.kernels)
     table.rows.push_back({{text_cell(k.name), cell(Hint::kCount, static_cast<double>(k.count)),
@@ -72,8 +72,8 @@ Section nccl_section(const Observation& o) {
   if (o.operations.empty()) return section;
   Table table;
   table.caption = std::ssize(o.operations) < Observation::kMostOperations
-                      ? "Operations of all ranks, those that took longest in all first"
-                      : fmt::format("The {} operations that took longest in all, of all ranks", o.operations.size());
+                      ? "Operations of all ranks, the longest total first"
+                      : fmt::format("The {} operations with the longest totals, of all ranks", o.operations.size());
   table.columns = {
       text_column("operation"), {"count"}, {"not ended"}, {"bytes"}, {"total"}, {"queued"}, {"on device"}, {"mean"}};
   std::int64_t count = 0, begun = 0;
@@ -161,8 +161,8 @@ std::string waits_unknown_text(const Observation& o) {
         "communicators.",
         unknown, o.skew.nameless_communicators);
   return unknown +
-         ": the file has no collective of NCCL without a root in which two of its ranks took part, with times of the "
-         "device.";
+         ": in no collective of NCCL are the times of two ranks on their devices known. Collectives with a root, as "
+         "broadcast, do not count.";
 }
 
 // "Its kernels take 11 % longer than those of the other ranks: it has more to compute, or is slower."
@@ -183,31 +183,26 @@ std::string kernels_text(double kernels) {
 
 std::string who_waits_text(const Observation& o) {
   const ArrivalSkew& skew = o.skew;
-  // Before its first operation a program starts up.
-  const std::int64_t span_ns = o.last_event_ns - std::max(o.first_event_ns, skew.from_ns);
-  if (skew.collectives == 0 || skew.ranks < 2 || span_ns <= 0) return waits_unknown_text(o);
+  if (!o.knows_waits()) return waits_unknown_text(o);
   constexpr double kFew = 0.01, kMost = 0.5;  // of the time of all who can wait, of all waits
-  const auto share = [&](std::int64_t wait_ns) {
-    return static_cast<double>(wait_ns) / (static_cast<double>(span_ns) * (skew.ranks - 1));
-  };
   const auto all_ns = static_cast<double>(std::max<std::int64_t>(skew.wait_ns(), 1));
   const LastRank& most = skew.last.front();
   const double of_all = static_cast<double>(most.others_wait_ns) / all_ns;
   const std::string collectives = count_text(static_cast<double>(skew.collectives));
   std::string text;
-  if (share(skew.wait_ns()) < kFew) {
+  if (o.share_of_time(skew.wait_ns()) < kFew) {
     text = fmt::format("No rank holds up the others: in {} collectives of NCCL they wait {} of the time.", collectives,
-                       percent_text(share(skew.wait_ns())));
+                       percent_text(o.share_of_time(skew.wait_ns())));
   } else if (of_all < kMost) {
     text = fmt::format(
         "Ranks wait for each other in NCCL's collectives, {} of the time. No rank causes half of it; rank {} causes "
         "most, {}.",
-        percent_text(share(skew.wait_ns())), most.rank, percent_text(of_all));
+        percent_text(o.share_of_time(skew.wait_ns())), most.rank, percent_text(of_all));
   } else {
     text = fmt::format("{} for rank {} in NCCL's collectives, {} of the time: it came last to {} of {}.",
                        skew.ranks == 2 ? "The other rank waits" : "The other ranks wait", most.rank,
-                       percent_text(share(most.others_wait_ns)), count_text(static_cast<double>(most.last_in)),
-                       collectives);
+                       percent_text(o.share_of_time(most.others_wait_ns)),
+                       count_text(static_cast<double>(most.last_in)), collectives);
     if (most.kernels) text += kernels_text(*most.kernels);
   }
   if (skew.largest_communicator > skew.ranks)

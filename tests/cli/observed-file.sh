@@ -21,8 +21,11 @@ expect_exit 2 compare seen.db
 expect_err 'observed, python3 train.py: it has no strategies to compare' 'spscope report "seen.db"'
 expect_exit 0 explain seen.db
 expect_out 'python3 train.py' 'Who waits for whom is not known: no operation of NCCL was recorded.'
-expect_exit 2 explain seen.db --layer 0
-expect_err 'it has no strategies to explain'
+expect_exit 2 explain seen.db --layer 0 --all --json
+expect_err '--all and --layer choose among strategies and their layer passes, and "seen.db" has none' 'python3 train.py' 'leave --all and --layer out'
+expect_exit 0 explain seen.db --json
+expect_json 'd["programs"][0]["command"] == "python3 train.py"' 'd["programs"][0]["arrival_skew"] is None' \
+  'd["programs"][0]["text"] == "Who waits for whom is not known: no operation of NCCL was recorded."'
 expect_exit 2 mask info seen.db
 expect_err 'it has no strategies to show masks of'
 expect_exit 0 doctor seen.db
@@ -42,3 +45,14 @@ expect_not_out 'foreign'
 expect_exit 0 explain collected.db
 expect_out "The other rank waits for rank 1 in NCCL's collectives, 4.0 % of the time: it came last to 120 of 120." \
   'so something else makes it late, such as copies or its host.'
+expect_exit 0 explain collected.db --json
+cp -- "$out" explained.json
+expect_json 'd["programs"][0]["text"].startswith("The other rank waits for rank 1")' \
+  '(lambda w: (w["collectives"], w["ranks"], w["last_ranks"][0]["rank"], w["last_ranks"][0]["last_in"]) == (120, 2, 1, 120) and
+    abs(w["share_of_time"] - w["wait_ns"] / w["watched_ns"]) < 1e-12 and round(100 * w["share_of_time"], 1) == 4)(d["programs"][0]["arrival_skew"])'
+python3 - explained.json "$SOURCE_DIR/schemas/observation.schema.json" <<'END' || fail "not as the schema says"
+import json, sys
+try: import jsonschema
+except ImportError: sys.exit(0)
+jsonschema.Draft202012Validator(json.load(open(sys.argv[2]))).validate(json.load(open(sys.argv[1])))
+END
