@@ -137,6 +137,7 @@ class Watch {
       if (attachment->has_collected() && attachment->rank()) end_.ranks.insert(*attachment->rank());
       std::ranges::copy(attachment->collectors(), std::back_inserter(end_.collectors));
       if (attachment->loss()) end_.losses.push_back(*attachment->loss());
+      end_.lost += attachment->lost();
       return true;
     });
   }
@@ -163,13 +164,13 @@ struct Injection {
 };
 
 constexpr const char* kAnotherTool =
-    "so another tool is loaded in its place: unset it to collect what it would keep from us";
+    "so that library is loaded in place of attach's: unset the variable to collect what it keeps from attach";
 constexpr Injection kInjections[] = {
     {"CUDA_INJECTION64_PATH", 0, kAnotherTool},
     {"NCCL_PROFILER_PLUGIN", 254, kAnotherTool},
     {"NVTX_INJECTION64_PATH", 0,
-     "which gets the NVTX ranges: they are stored where it is the libcupti that the program uses; unset it, and attach "
-     "sees to that"},
+     "so that library gets the NVTX ranges. attach stores them only if it is the libcupti that the program uses. Unset "
+     "the variable, and attach chooses that library"},
 };
 
 // `notes` gets what the program's own variables change.
@@ -184,8 +185,8 @@ std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup
       variables.emplace_back(injection.variable, setup.library);
     else if (is_free)
       notes.push_back(
-          fmt::format("{} is not set, since the path \"{}\" has {} characters and only {} are read there: install "
-                      "spscope in a folder with a shorter path",
+          fmt::format("attach leaves {} unset, since the path \"{}\" has {} characters and only {} are read there: "
+                      "install spscope in a folder with a shorter path",
                       injection.variable, setup.library, setup.library.size(), injection.longest));
     else if (other != setup.library)
       notes.push_back(fmt::format("{} is set to \"{}\", {}", injection.variable, other, injection.kept));
@@ -194,17 +195,14 @@ std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup
 }
 
 // "python train.py"
-std::string text_of(const std::vector<std::string>& command) {
-  std::string text;
-  for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
+std::string text_of(const std::vector<std::string>& command) { return fmt::format("{}", fmt::join(command, " ")); }
 
 std::optional<IncidentRecord> incident_of(int wait_status, const std::vector<std::string>& command) {
   if (!WIFSIGNALED(wait_status)) return std::nullopt;
   IncidentRecord incident;
   incident.kind = IncidentKind::kKilled;
-  incident.message = fmt::format("{} was ended by {}", text_of(command), signal_name(WTERMSIG(wait_status)));
+  incident.message = fmt::format("{} was ended by {}", ObservedRun{.command = text_of(command)}.short_command(),
+                                 signal_name(WTERMSIG(wait_status)));
   return incident;
 }
 

@@ -41,6 +41,7 @@ struct AttachEnd {
   // Of each process, and of the host.
   std::vector<CollectorRecord> collectors;
   std::vector<IncidentRecord> losses;  // that no shard knows of
+  std::int64_t lost = 0;               // events of these
   std::optional<Error> failure;        // the head of the collection could not be written to its end
 };
 

@@ -124,12 +124,12 @@ void Attachment::finish(bool lives_on) {
   });
   shard_.finish();
   if (const std::string left_out = reader_.notes_left_out(); !left_out.empty()) note(left_out);
-  const std::int64_t lost = events_lost_by(shard_);
-  if (lost == 0) return;
+  lost_ = events_lost_by(shard_);
+  if (lost_ == 0) return;
   loss_ = IncidentRecord();
   loss_->rank = process_->rank().value_or(-1);
   loss_->kind = IncidentKind::kLost;
-  const std::string what = fmt::format("{} events were not stored, since its shard could not be written", lost);
+  const std::string what = fmt::format("{} events were not stored, since its shard could not be written", lost_);
   loss_->message = fmt::format("{}: {}", process_->name(), what);
   note(what);
 }

@@ -44,6 +44,7 @@ class Attachment {
   const std::vector<CollectorRecord>& collectors() const { return collectors_; }  // what they took
   // Of events that the shard could not take, which its own ledger does not know.
   const std::optional<IncidentRecord>& loss() const { return loss_; }
+  std::int64_t lost() const { return lost_; }  // how many
 
  private:
   void finish(bool lives_on);
@@ -55,6 +56,7 @@ class Attachment {
   SharedTraceReader reader_;
   std::vector<CollectorRecord> collectors_;
   std::optional<IncidentRecord> loss_;
+  std::int64_t lost_ = 0;
   bool has_collected_ = true;
   std::atomic<bool> is_finished_{false};
   std::thread finishing_;

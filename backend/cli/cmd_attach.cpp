@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
+#include "backend/collect/loss_file.h"
 #include "backend/collect/progress_page.h"
 #include "backend/launch/mpirun.h"
 #include "backend/record/collector_texts.h"
@@ -52,17 +52,12 @@ class Notes {
   // By any thread: shards say that they failed on threads of their own.
   void say(const std::string& process, const std::string& text) {
     const std::lock_guard lock(mutex_);
-    all_.add(text, process);
-    const auto [first, is_new] = first_.try_emplace(text, process);
-    if (is_new)
-      print(process.empty() ? text : fmt::format("{}: {}", process, text));
-    else if (process != first->second)
-      later_.add(text, process);
+    if (all_.add(text, process)) print(process.empty() ? text : fmt::format("{}: {}", process, text));
   }
   void say(const std::string& text) { say("", text); }
   void say_of_the_others() {
     const std::lock_guard lock(mutex_);
-    for (const std::string& line : later_.lines()) print("also of " + line);
+    for (const std::string& line : all_.lines_of_later()) print("also of " + line);
   }
 
   // What is no note: it stands elsewhere in the JSON.
@@ -83,8 +78,7 @@ class Notes {
  private:
   std::ostream& err_;
   std::mutex mutex_;  // of what follows
-  std::map<std::string, std::string> first_;
-  TextsOfProcesses all_, later_;
+  TextsOfProcesses all_;
 };
 
 // "o.db" was not made, and why.
@@ -96,13 +90,13 @@ void explain_nothing(const std::string& path, const AttachEnd& end, Notes& notes
     return was_not_made("none of what its processes recorded could be stored");
   if (end.processes > 0) return was_not_made("its processes recorded nothing");
   if (end.not_collected > 0)
-    return was_not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other did",
+    return was_not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other started it",
                                     end.not_collected, end.not_collected == 1 ? "" : "es"));
   if (missing_cuda_driver()) return was_not_made(kNoCudaDriver);
   was_not_made("no process of the program started CUDA with the injection library, so nothing was collected");
   notes.say(
-      "  if the program uses CUDA, see that nothing between attach and it clears CUDA_INJECTION64_PATH, by which the "
-      "library is loaded (sudo, containers, srun --export=NONE), and that it runs on this host");
+      "  if the program uses CUDA, see that it runs on this host, and that nothing between attach and it clears "
+      "CUDA_INJECTION64_PATH, as sudo, containers and srun --export=NONE do");
 }
 
 // What became of what was collected: neither when there was nothing.
@@ -133,6 +127,8 @@ void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& e
                           end.processes == 1 ? "" : "es"));
   if (report.dropped > 0) notes.print(fmt::format("  {} more were dropped because a buffer was full", report.dropped));
   if (report.unreadable > 0) notes.print(fmt::format("  {} more were unreadable", report.unreadable));
+  if (const std::int64_t lost = report.lost + end.lost; lost > 0)
+    notes.print(fmt::format("  {} more were lost before they were written", lost));
   if (end.not_collected > 0)
     notes.print(
         fmt::format("  {} process{} could not be collected", end.not_collected, end.not_collected == 1 ? "" : "es"));
@@ -176,6 +172,7 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
                        {"events", report.events},
                        {"dropped", report.dropped},
                        {"unreadable", report.unreadable},
+                       {"lost", report.lost + end.lost},
                        {"collectors", collectors},
                        {"notes", notes.json()}};
   out << '\n' << object.dump() << '\n' << std::flush;
@@ -196,6 +193,7 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
         flags.output,
         {.force = flags.force, .scratch = flags.scratch, .on_note = [&](const std::string& text) { notes.say(text); }});
     const ProgressPage page(output.note().progress_page());
+    const LossFile losses(output.note());
     const Result<AttachEnd> ended = capture([&] { return attach(setup, output); });
     if (!ended) {
       output.discard();
@@ -203,6 +201,7 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
     }
     end = *ended;
     notes.say_of_the_others();
+    if (!end.losses.empty()) losses.write({end.lost, end.losses});
     const Kept kept = keep(output, end, page, context, notes);
     if (kept.report) say_what_was_kept(notes, flags.output, end, *kept.report);
     if (context.json) print_json(context.out, flags.output, end, kept, notes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <ostream>
 
@@ -12,6 +13,7 @@
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/collect/collection.h"
+#include "backend/collect/loss_file.h"
 #include "backend/config/environment.h"
 #include "backend/store/merge/merge_shards.h"
 
@@ -192,7 +194,14 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
   OutputFile out(flags.output, flags.force);
   MergeOptions options{.tolerant = true, .tool_version = std::string(kVersion)};
   options.incidents = early_ends(found);
+  std::int64_t lost = 0;
+  for (const CollectingNote& note : found.notes) {
+    const Losses losses = read_losses(note);
+    lost += losses.events;
+    std::ranges::copy(losses.incidents, std::back_inserter(options.incidents));
+  }
   MergeReport report = merge_shards(out, shards, options);
+  report.lost += lost;
   const bool was_whole = found.notes.empty() && report.notes.empty();
   const bool is_empty = report.events + report.finished_runs == 0;
   const std::vector<std::string> missing = missing_parts(found);

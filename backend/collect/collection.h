@@ -4,6 +4,7 @@
 //                               STEM.rank-N.db   the events of one process of ranks; N is its first rank
 //                               STEM.rank-N.now  what each of its lanes does now (now_page.h)
 //                               STEM.progress    where the run is (progress_page.h), where the head is
+//                               STEM.lost        what a full disk lost (loss_file.h), of attach
 //                               collecting.json  whose collection this is, as OUT.collecting
 //                               recovered        the file that `recover` made of it last
 //   OUT.collecting                               where the folder is; beside OUT while the run runs

@@ -160,7 +160,7 @@ class AttachTest(Scripted):
         done = subprocess.run([deep / "bin/spscope", *command[1:]], capture_output=True, text=True, env=self.environment,
                               timeout=60, check=True)
         self.assertEqual(done.stdout, f"NCCL: CUDA:{deep}/lib/spscope/libspscope_inject.so\n")
-        self.assertIn("NCCL_PROFILER_PLUGIN is not set", done.stderr)
+        self.assertIn("attach leaves NCCL_PROFILER_PLUGIN unset", done.stderr)
         self.assertIn("only 254 are read there", done.stderr)
 
     def test_program_without_cuda(self):

@@ -68,21 +68,39 @@ class PressureTest(Stored):
         self.assertLess(time.monotonic() - begin, 5)
         self.assertEqual(self.stored(), self.published())
 
-    @unittest.skipUnless(HAS_MOUNTS, "no private mounts here (unshare)")
-    def test_a_full_scratch_disk_keeps_what_was_collected(self):
-        """The program fills it. When there is room again, the command of the message makes a file of it."""
+    def attach_until_full(self, program, *words):
+        """The program fills the scratch disk and exits with 7. When there is room again, the command of the message makes a file
+        of what was collected. What attach and recover say as JSON."""
         script = ("mount -t tmpfs -o size=16m tmpfs \"$TMPDIR\" || exit 77; \"$@\"; code=$?; rm \"$TMPDIR/fill\"; "
-                  "[ ! -e \"$OUT\" ] && \"$SPSCOPE\" recover \"$OUT\" -o \"$OUT\" >&2 || exit 99; exit $code")
-        program = "\"$@\"; cat /dev/zero > \"$TMPDIR/fill\"; exit 7"
-        command = self.command("--json", "sh", "-c", program, "sh", PROGRAM, "init", "sleep", 400)
-        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *command], capture_output=True, text=True,
-                              env={**self.environment, "OUT": self.out, "SPSCOPE": self.SPSCOPE}, timeout=120, check=False)
+                  "[ ! -e \"$OUT\" ] && \"$SPSCOPE\" recover \"$OUT\" -o \"$OUT\" --json >\"$OUT.said\" || exit 99; exit $code")
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *self.command("--json", "sh", "-c", program, "sh", *words)],
+                              capture_output=True, text=True, timeout=120, check=False,
+                              env={**self.environment, "OUT": self.out, "SPSCOPE": self.SPSCOPE})
         self.assertEqual(done.returncode, 7, done.stderr)
         said = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual((said["file"], said["exit_code"], said["error"]["id"]), (None, 7, "SPS-154"))
         self.assertTrue(said["error"]["text"].startswith(f'"{self.out}" was not made: cannot write'), said)
         self.assertIn("spscope recover", said["error"]["hint"])
+        return said, json.loads(Path(f"{self.out}.said").read_text("utf-8"))
+
+    @unittest.skipUnless(HAS_MOUNTS, "no private mounts here (unshare)")
+    def test_a_full_scratch_disk_keeps_what_was_collected(self):
+        self.attach_until_full("\"$@\"; cat /dev/zero > \"$TMPDIR/fill\"; exit 7", PROGRAM, "init", "sleep", 400)
         self.assertEqual(self.stored(), self.published())
+
+    @unittest.skipUnless(HAS_MOUNTS, "no private mounts here (unshare)")
+    def test_what_a_full_disk_loses_is_counted_by_recover_too(self):
+        """A process goes on for some events after the disk is full."""
+        self.environment["SPSCOPE_SCRIPT"] = "every_us=1000"
+        program = ("\"$@\" & count() { od -An -tu8 \"$SPSCOPE_SCRIPT_COUNTS/$!\" 2>/dev/null || echo 0; }; "
+                   "until [ $(count) -gt 100 ]; do sleep 0.02; done; cat /dev/zero > \"$TMPDIR/fill\"; full=$(count); "
+                   "until [ $(count) -gt $((full + 200)) ]; do sleep 0.02; done; kill -USR1 $!; wait $!; exit 7")
+        said, recovered = self.attach_until_full(program, PROGRAM, "init", "signals")
+        (published,), (stored,) = self.published().values(), self.stored().values()
+        known = self.value("SELECT sum(dropped + unreadable + lost) FROM ledger")
+        self.assertGreater(said["lost"], 0)
+        self.assertEqual((stored + known + said["lost"], recovered["lost"]), (published, said["lost"]))
+        self.assertEqual(self.value("SELECT count(*) FROM incident WHERE message LIKE '% events were not stored, since%'"), 1)
 
     def test_more_processes_than_files_may_be_open(self):
         self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
