@@ -15,7 +15,7 @@ std::string remedy_of(int error, const std::string& otherwise) {
     case ENOMEM:
       return "free memory, or raise the limit of address space (ulimit -v)";
     case EAGAIN:
-      return "raise the limit of threads and processes (ulimit -u)";
+      return "raise the limit of locked memory (ulimit -l)";
     default:
       return otherwise;
   }

@@ -9,6 +9,9 @@
 
 namespace spscope {
 
+// What chooses the folder of shards, for hints: the setting of a run, and the flag of attach.
+inline constexpr const char* kScratchSetting = "run.scratch (attach: --scratch)";
+
 // "NFS", "Lustre", "FUSE", ... for the statfs(2) f_type of a network, cluster or user-space file system; "" for any
 // other.
 std::string_view shared_file_system(std::uint64_t magic);

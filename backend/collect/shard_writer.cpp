@@ -33,7 +33,7 @@ Error with_bytes(const Error& error, const std::string& path) {
   return Error(error.code(),
                fmt::format("{}; the shard \"{}\" holds {} bytes and {} are free there", error.what(), path,
                            file_bytes(path) + file_bytes(path + "-wal"), free_bytes),
-               "free space there, or set run.scratch (attach: --scratch) to another folder on a local disk");
+               error.hint());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/errno_remedy.h"
+#include "backend/base/file_system.h"
 #include "backend/base/result.h"
 #include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/figures_crc.h"
@@ -35,7 +36,7 @@ void create_file(const std::string& path) {
   if (fd < 0)
     throw Error(errno == EEXIST ? ErrorCode::kStoreExists : ErrorCode::kOutputPlace,
                 fmt::format("cannot create \"{}\": {}", path, std::strerror(errno)),
-                remedy_of(errno, "choose an empty folder on a local disk with run.scratch"));
+                remedy_of(errno, fmt::format("choose an empty folder on a local disk with {}", kScratchSetting)));
   ::close(fd);
 }
 

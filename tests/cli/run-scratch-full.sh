@@ -11,7 +11,7 @@ run_within() {
   # shellcheck disable=SC2016  # for that shell
   expect_code 1 bash -c 'ulimit -f "$0" && exec "$@"' "$limit" \
     "$SPSCOPE" run -s ring "${small[@]}" --set cluster.ranks=3 --headless -o kept.db "$@"
-  expect_err 'SPS-154' ' bytes' "$TMPDIR/spscope-kept-"
+  expect_err 'SPS-154' ' bytes' "$TMPDIR/spscope-kept-" 'File too large'
   expect_not_err 'SPS-200'
 }
 # The log of the events is the first that finds no room: what it holds becomes the output.

@@ -1,5 +1,9 @@
 // SourceDatabase: the database of a shard that a merge reads. A shard takes three descriptors and some memory, and
 // there may be thousands of them, so that it is closed while others are read and opened again when it is wanted.
+//
+// A merge lists the chunks of a shard when it opens it first, and later asks for them by their ids. Chunks are added
+// and never changed, so a shard that is opened again has them all, also one that somebody still writes to. In a shard
+// that was replaced or damaged meanwhile, a chunk is missing or fails its checksum.
 #pragma once
 
 #include <cstdint>

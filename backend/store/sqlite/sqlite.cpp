@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <string_view>
@@ -14,6 +16,7 @@
 
 #include "backend/base/check.h"
 #include "backend/base/errno_remedy.h"
+#include "backend/base/file_system.h"
 #include "backend/base/memory_refused.h"
 #include "backend/store/sqlite/store_memory.h"
 
@@ -84,12 +87,20 @@ void set_system_calls() {
   SPSCOPE_CHECK(done);
 }
 
-// errno of the file that SQLite could not use; 0: it is not known.
+// errno of the file that SQLite could not use, which may be the log (-wal) or the index (-shm) beside the database; 0:
+// it is not known.
 int cause_of(sqlite3* db, int code) {
   const int primary = code & 0xff;
+  if (db == nullptr || (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN)) return 0;
+  constexpr int kOfIndex[] = {SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMLOCK, SQLITE_IOERR_SHMMAP};
+  if (primary == SQLITE_CANTOPEN || std::ranges::find(kOfIndex, code) != std::end(kOfIndex))
+    return sqlite3_system_errno(db);
   int cause = 0;
-  if (db != nullptr && primary == SQLITE_IOERR) sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
-  return db != nullptr && primary == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : cause;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &cause);
+  sqlite3_file* log = nullptr;
+  if (cause == 0) sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (log != nullptr && log->pMethods != nullptr) log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &cause);
+  return cause;
 }
 
 // ": Too many open files"
@@ -141,6 +152,7 @@ Database Database::open_read_only(const std::string& path, BadPages bad_pages) {
 
 Database Database::create_shard(const std::string& path) {
   Database db(uri_of(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, path, true);
+  db.place_setting_ = kScratchSetting;
   // A reader that follows the run locks the log for a moment when it opens it first.
   db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
   db.execute(
@@ -155,7 +167,7 @@ void Database::write_ahead() {
   if (!mode.step() || mode.text(0) != "wal")
     throw Error(ErrorCode::kOutputPlace,
                 fmt::format("cannot write \"{}\": its file system has no shared memory for a write-ahead log", path_),
-                "choose a local folder with run.scratch");
+                fmt::format("choose a local folder with {}", place_setting_));
   mode.reset();
   // What is written is in the kernel's hands and outlives the process. Only a computer that goes down loses it, and its
   // scratch folder is mostly gone with it: the thread that empties the rings never waits for a disk to flush.
@@ -279,8 +291,11 @@ void Database::fail(int code) const {
   const std::string text = fmt::format("{} (SQLite {}){}", sqlite3_errmsg(handle()), code, words_of(cause));
   if (writing_) {
     const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;
-    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),
-                remedy_of(cause, full ? "free space or raise the quota there, or choose another folder with -o" : ""));
+    throw Error(
+        ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),
+        remedy_of(cause, full ? fmt::format("free space or raise the quota there, or choose another folder with {}",
+                                            place_setting_)
+                              : ""));
   }
   throw Error(damaged(code) ? ErrorCode::kStoreCorrupt : ErrorCode::kStoreOpen,
               fmt::format("cannot read \"{}\": {}", path_, text), damaged(code) ? kCopyAgain : remedy_of(cause));

@@ -162,6 +162,7 @@ class Database {
   };
   std::string path_;
   bool writing_;
+  const char* place_setting_ = "-o";                                       // what chooses the folder
   std::unique_ptr<CancelToken> cancel_ = std::make_unique<CancelToken>();  // SQLite holds its address
   std::unique_ptr<sqlite3, Close> handle_;
 };
