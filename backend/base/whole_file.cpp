@@ -85,6 +85,19 @@ void WholeFile::publish() {
 
 void require_writable(const std::string& path) { const WholeFile unwritten(path); }
 
+void require_folder(const std::string& path, std::string_view flag) {
+  std::error_code unknown;
+  std::filesystem::path nearest = std::filesystem::absolute(path);
+  while (!std::filesystem::exists(nearest, unknown) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  if (!std::filesystem::is_directory(nearest, unknown))
+    errno = ENOTDIR;
+  else if (::access(nearest.c_str(), W_OK | X_OK) == 0)
+    return;
+  throw Error(ErrorCode::kOutputPlace,
+              fmt::format("cannot write into the folder \"{}\": {}", path, std::generic_category().message(errno)),
+              fmt::format("choose a folder that can be made or written with {}", flag));
+}
+
 void write_whole_file(const std::string& path, std::string_view text) {
   WholeFile file(path);
   file.write(text);

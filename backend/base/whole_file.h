@@ -43,6 +43,9 @@ void refuse_dash(const std::string& path);
 // Throws what WholeFile would when no file can be made there, before work is done for it; changes nothing.
 void require_writable(const std::string& path);
 
+// The same for files in a folder, which is made later where it is not there. `flag` names it: "--figures".
+void require_folder(const std::string& path, std::string_view flag);
+
 // Writes `text` to `path`; on failure throws Error and changes nothing.
 void write_whole_file(const std::string& path, std::string_view text);
 

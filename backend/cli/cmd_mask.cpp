@@ -10,6 +10,7 @@
 #include "backend/base/json.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/printable.h"
+#include "backend/base/whole_file.h"
 #include "backend/cli/command.h"
 #include "backend/cli/masks_of_run.h"
 #include "backend/cli/replaceable.h"
@@ -190,7 +191,10 @@ void check_output(const MaskFlags& flags) {
   if (std::filesystem::path(flags.output).extension() != ".npy")
     throw Error(ErrorCode::kUsage, fmt::format("-o \"{}\" does not end in .npy", flags.output),
                 "masks are written in the format of numpy.save, and read by the ending of their name");
-  for (const std::string& path : {flags.output, starts_path_of(flags.output)}) require_replaceable(path, flags.force);
+  const std::filesystem::path folder = std::filesystem::absolute(flags.output).parent_path();
+  require_folder(folder.string(), "-o");  // which is made later
+  if (std::error_code unknown; std::filesystem::exists(folder, unknown))
+    for (const std::string& path : {flags.output, starts_path_of(flags.output)}) require_replaceable(path, flags.force);
 }
 
 int write_and_report(CommandContext& context, const ReadMask& read, const std::string& output) {

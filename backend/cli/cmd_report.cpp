@@ -111,10 +111,11 @@ int report(CommandContext& context, const ReportFlags& flags) {
   const std::string format = only_figures ? "" : format_of(context, flags);
   if (format == "csv" && prints(flags))
     throw Error(ErrorCode::kUsage, "--format csv writes a file for each table, so it needs a folder", "add -o FOLDER");
-  if (!prints(flags) && format != "csv") {
+  if (format == "csv")
+    require_folder(flags.output, "-o");
+  else if (!prints(flags))
     require_replaceable(flags.output, flags.force);
-    require_writable(flags.output);
-  }
+  if (!flags.figures.empty()) require_folder(flags.figures, "--figures");
   const Told told = read(flags.files, format);
   if (!flags.figures.empty()) write_figures(context, told.report(), flags.figures, flags.force);
   if (only_figures) return kExitDone;

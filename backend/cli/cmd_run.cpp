@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "backend/base/whole_file.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
 #include "backend/cli/job_flags.h"
@@ -117,6 +118,7 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
   // A rank takes the remaining steps together with the others (launch/rank_main.cpp).
   if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
   require_mode_for_long_compute(job);
+  if (!flags.dump.empty()) require_folder(flags.dump, "--dump");
 
   // From here on a signal stops the run, and what is complete by then is kept.
   const std::atomic<bool>& stop = watch_stop_signals(flags.progress_kind() != "json");

@@ -54,6 +54,7 @@ int run_sweep(CommandContext& context, const SweepFlags& flags) {
   else
     table.resume(flags.output, cells);
   require_writable(flags.output);
+  if (!flags.figures.empty()) require_folder(flags.figures, "--figures");
 
   ProgressPrinter printer(context, "bar");
   const std::atomic<bool>& stop = watch_stop_signals(true);

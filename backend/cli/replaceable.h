@@ -6,7 +6,7 @@
 namespace spscope {
 
 // Throws Error kStoreExists when `path` holds a stored run, or any file unless `force`, and kOutputPlace when it is no
-// file that could be replaced.
+// file that could be replaced or none can be made there.
 void require_replaceable(const std::string& path, bool force);
 
 }  // namespace spscope

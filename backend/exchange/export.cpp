@@ -8,6 +8,7 @@
 
 #include "backend/base/error.h"
 #include "backend/base/nearest_name.h"
+#include "backend/base/whole_file.h"
 #include "backend/store/open_store.h"
 
 namespace spscope {
@@ -33,6 +34,10 @@ std::vector<ExportFormat> all_formats() {
 void check_place(const ExportFormat& format, const std::string& path, bool force) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
+  if (format.name == "csv")
+    require_folder(path, "-o");
+  else
+    require_writable(path);
   if (!std::filesystem::exists(status)) return;
   if (!format.is_ours(path))
     throw Error(

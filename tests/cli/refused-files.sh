@@ -152,6 +152,39 @@ for folder in file /proc/dump; do
 done
 expect_files file
 
+# Of every command that writes: no folder is there, or none can be made, which no line of progress and no result comes before.
+expect_exit 0 run -s ring "${small[@]}" -o kept.db
+expect_exit 0 mask generate dense --grid 1,8,8 -o good.npy
+ls >before
+cat >asked <<'COMMANDS'
+advise --model wan-mini --cluster h100x8 --ranks 2 --save missing/advice.toml
+attach -o missing/attached.db -- true
+calibrate -o missing/profile.toml
+calibrate --fit missing.csv -o missing/profile.toml
+export kept.db --format chrome -o missing/events.json
+export kept.db --format csv -o file/tables
+export kept.db --format plain-sqlite -o missing/plain.db
+export kept.db --format store -o missing/store.db
+mask generate dense --grid 1,8,8 -o file/mask.npy
+mask import good.npy -o file/mask.npy
+recover kept.db -o missing/recovered.db
+report kept.db -o missing/page.html
+report kept.db --format csv -o file/tables
+report kept.db --figures file/figures
+run --set run.mode=simulate -s ring --dump file/dump
+run --set run.mode=simulate -s ring -o missing/run.db
+sweep --set run.mode=simulate -s ring --over cluster.ranks=1,2 -o missing/table.csv
+sweep --set run.mode=simulate -s ring --over cluster.ranks=1,2 -o table.csv --figures file/figures
+COMMANDS
+while read -r line; do
+  read -ra words <<<"$line"
+  expect_refused 'SPS-158' -- "${words[@]}"
+  [ "$(head -c 13 "$err")" = 'error SPS-158' ] && [ ! -s "$out" ] || fail "something came first: $line"
+done <asked
+rm asked
+ls | diff before - || fail "something was written"
+rm before kept.db good*.npy
+
 part output-foreign
 # A file of another program is never overwritten, also not with --force, whatever it looks like.
 lines notes.txt 'my notes'
