@@ -11,7 +11,7 @@
 namespace spscope {
 
 enum class MachineKind {
-#define RATIO_ERROR(kind, name, median, pairs, sources, from) k##kind,
+#define RATIO_ERROR(kind, name, median, pairs, sources, guidance, from) k##kind,
 #include "backend/analysis/ratio_error.def"
 #undef RATIO_ERROR
 };
@@ -20,6 +20,7 @@ struct RatioError {
   std::string_view name;  // of the kind: "nvlink"
   double median = 0;      // of max(r, 1 / r) - 1, r = predicted ratio / measured ratio
   int pairs = 0, sources = 0;
+  double guidance = 0;  // the same between numbers of guidance passes at once
   std::string_view from;
 };
 

@@ -114,8 +114,9 @@ AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, con
   if (answer.advice.fastest.empty()) return facts;
   const std::string& argument = answer.advice.fastest_argument;
   const std::optional<RatioError> error = judge(by_mode(answer.advice.judged).front()).error;
-  facts.other_code =
-      with_other_code(answer.job_flags, answer.job, argument, engine, error ? error->median : 0, options);
+  if (engine == nullptr || engine->settings.empty())  // else its code is its own
+    facts.other_code =
+        with_other_code(answer.job_flags, answer.job, argument, engine, error ? error->median : 0, options);
   if (dense && (engine == nullptr || !engine->patterns().empty()))
     facts.sparse_masks = with_sparse_masks(answer.job_flags, answer.job, argument, engine, options);
   return facts;

@@ -18,15 +18,16 @@ constexpr std::string_view kFeatureNames[kEngineFeatures] = {"ulysses",
                                                              "uneven heads",
                                                              "sharded weights",
                                                              "masks of sparge",
-                                                             "masks of vsa"};
+                                                             "masks of vsa",
+                                                             "compiled code"};
 // The patterns that an engine may have an attention backend for.
 constexpr std::pair<std::string_view, EngineFeature> kPatterns[] = {{"sparge", EngineFeature::kSparge},
                                                                     {"vsa", EngineFeature::kVsa}};
 
 std::vector<Engine> make_engines() {
   std::vector<Engine> list;
-#define ENGINE(id, title, models, launch, separator, sharded_tensor, repository) \
-  list.push_back({id, title, models, launch, separator, sharded_tensor, repository});
+#define ENGINE(id, title, models, launch, separator, sharded_tensor, settings, repository) \
+  list.push_back({id, title, models, launch, separator, sharded_tensor, settings, repository});
 #define FEATURE(feature, text, page) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
 #include "backend/config/engines.def"
@@ -125,6 +126,8 @@ std::string engine_command(const Engine& engine, const EngineSetup& setup) {
                     fmt::arg("sparsity", share(1 - setup.density))));
   std::string text = fmt::format(fmt::runtime(engine.launch), fmt::arg("gpus", setup.gpus()), fmt::arg("flags", flags));
   while (text.ends_with(' ')) text.pop_back();
+  if (setup.compiled && engine.has(EngineFeature::kCompiled))
+    text += fmt::format(" {}", engine.feature(EngineFeature::kCompiled).text);
   return text;
 }
 

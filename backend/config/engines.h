@@ -12,9 +12,21 @@ namespace spscope {
 
 // Ulysses, Ring, Gather (of all keys and values), Tensor (weights and heads cut): how the GPUs of a plan share a layer.
 // Guidance: its two passes at once. UnevenHeads: numbers of heads that Ulysses' GPUs do not divide. Sharded: weights.
-// Sparge, Vsa: attention on NVIDIA GPUs with the masks of these patterns, which runs with Ulysses alone.
-enum class EngineFeature { kUlysses, kRing, kGather, kTensor, kGuidance, kUnevenHeads, kSharded, kSparge, kVsa };
-inline constexpr int kEngineFeatures = 9;
+// Sparge, Vsa: attention on NVIDIA GPUs with the masks of these patterns, which runs with Ulysses alone. Compiled:
+// torch.compile, where it is asked for; no setup needs it.
+enum class EngineFeature {
+  kUlysses,
+  kRing,
+  kGather,
+  kTensor,
+  kGuidance,
+  kUnevenHeads,
+  kSharded,
+  kSparge,
+  kVsa,
+  kCompiled
+};
+inline constexpr int kEngineFeatures = 10;
 std::string_view feature_name(EngineFeature feature);  // "ulysses", "uneven heads"
 
 struct Engine {
@@ -23,7 +35,7 @@ struct Engine {
   };
   std::string_view id, title, models, launch, separator;
   bool sharded_tensor = true;
-  std::string_view repository;
+  std::string_view settings, repository;  // settings: "section.key=value", with blanks between them
   std::array<Feature, kEngineFeatures> features = {};
 
   const Feature& feature(EngineFeature f) const { return features[static_cast<std::size_t>(f)]; }
@@ -48,6 +60,7 @@ struct EngineSetup {
   bool own_order = false;  // blocks or ranks are dealt out otherwise than in a row, which no engine has
   int heads = 1, ulysses = 1, ring = 1, gather = 1, tensor = 1, guidance = 1;
   bool sharded = false;    // weights
+  bool compiled = false;   // by torch.compile, or fused by hand
   std::string masks = {};  // their pattern, or kOwnMasks; "": dense
   double density = 1;      // of them
 

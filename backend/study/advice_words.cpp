@@ -224,7 +224,7 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
     add(parts, "The masks attend nothing (density 0): there is nothing to compare.", 0);
     return parts;
   }
-  const double error = judgement.error ? judgement.error->median : 0;
+  const double error = judgement.error ? judgement.error->guidance : 0;  // between divisions of the GPUs
   const int replica = facts.gpus / std::max(1, job.cluster.dp);
   // Its guidance passes may have a node each.
   const bool several_nodes = kind_of(advice) != MachineKind::kCpu && replica > job.cluster.gpus_per_node;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "backend/config/profile_layers.h"
 
@@ -30,6 +31,7 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
     setup.density = job.config.mask.density;
   }
   setup.guidance = job.cluster.guidance;
+  setup.compiled = job.cluster.preset.implementation == kDefaultImplementation;
   setup.sharded = job.config.run.weights == WeightLayout::kSharded && job.cluster.ranks > 1;
   return setup;
 }
@@ -66,14 +68,19 @@ void restrict_to(const Engine& engine, Job& job) {
 }
 
 std::vector<std::string> engine_settings(const Engine& engine, const Job& job) {
+  std::vector<std::string> settings;
+  for (const auto word : std::views::split(engine.settings, ' '))
+    if (const std::string setting(word.begin(), word.end());
+        !setting.empty() && !job.places.contains(setting.substr(0, setting.find('='))))
+      settings.push_back(setting);
   const GpuProfile* gpu = find_gpu(job.cluster.preset.gpu);
   const std::string& pattern = job.config.mask.pattern;
   const std::vector<std::string_view> own = engine.patterns();
   const bool is_own =
       has_sparse_masks(job) && job.config.mask.file.empty() && std::ranges::find(own, pattern) != own.end();
-  if (!is_own || gpu == nullptr || gpu->find_kernel(pattern) == nullptr || job.places.contains("run.attention_kernel"))
-    return {};
-  return {"run.attention_kernel=" + pattern};
+  if (is_own && gpu != nullptr && gpu->find_kernel(pattern) != nullptr && !job.places.contains("run.attention_kernel"))
+    settings.push_back("run.attention_kernel=" + pattern);
+  return settings;
 }
 
 bool has_division(const Engine& engine, int guidance) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 namespace spscope {
@@ -17,10 +18,21 @@ double median_of(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-// Rows of one source, model, shape and code on one GPU model: those whose times are ratios of strategies.
+// Rows of one source, model, shape and code on one GPU model: those whose times are ratios of settings.
 std::string series_of(const TimingRow& row) {
   return fmt::format("{}|{}|{}|{}|{}x{}|{}|{}|{}", row.source, row.gpu, row.interconnect, row.model, row.width,
                      row.height, row.frames, row.software, row.implementation);
+}
+
+// Adds each pair of pairs_apart() to the count that `count_of` names for its first row and whether it differs in the
+// strategy alone.
+void count_pairs(const Evaluation& e, const std::vector<double>& seconds,
+                 const std::function<PairsInOrder*(std::size_t row, bool same_guidance)>& count_of) {
+  for (const StrategyPair& pair : pairs_apart(e)) {
+    PairsInOrder& count = *count_of(pair.one, pair.same_guidance);
+    ++count.all;
+    count.in_order += (pair.measured > 1) == (seconds[pair.one] / seconds[pair.other] > 1);
+  }
 }
 
 }  // namespace
@@ -32,7 +44,7 @@ int sources_of_ratios(const Evaluation& e, const std::string& kind) {
   for (const RowModel& a : e.rows)
     for (const RowModel& b : e.rows)
       if (&a != &b && kind_of(a.row()) == kind && a.row().gpus == b.row().gpus &&
-          series_of(a.row()) == series_of(b.row()))
+          a.row().cfg_parallel == b.row().cfg_parallel && series_of(a.row()) == series_of(b.row()))
         sources.insert(a.row().source);
   return static_cast<int>(sources.size());
 }
@@ -40,7 +52,7 @@ int sources_of_ratios(const Evaluation& e, const std::string& kind) {
 Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
   Summary s;
   std::vector<double> errors, speedups;
-  std::map<std::string, std::vector<double>> by_machine, ratios;
+  std::map<std::string, std::vector<double>> by_machine, ratios, guidance_ratios;
   for (std::size_t i = 0; i < e.rows.size(); ++i) {
     const TimingRow& a = e.rows[i].row();
     errors.push_back(std::abs(seconds[i] / a.seconds - 1));
@@ -51,13 +63,11 @@ Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
       const double measured = a.seconds / b.seconds, ratio = seconds[i] / seconds[j];
       if (a.gpus == 1 && b.gpus == 8 && b.nvlink()) speedups.push_back(std::abs(ratio / measured - 1));
       if (j < i || a.gpus != b.gpus) continue;
-      ratios[kind_of(a)].push_back(std::exp(std::abs(std::log(ratio / measured))) - 1);
+      auto& list = a.cfg_parallel == b.cfg_parallel ? ratios : guidance_ratios;
+      list[kind_of(a)].push_back(std::exp(std::abs(std::log(ratio / measured))) - 1);
     }
   }
-  for (const auto& [i, j, measured] : pairs_apart(e)) {
-    ++s.pairs;
-    s.pairs_in_order += (measured > 1) == (seconds[i] / seconds[j] > 1);
-  }
+  count_pairs(e, seconds, [&](std::size_t, bool same) { return &(same ? s.pairs : s.guidance_pairs); });
   s.rows = static_cast<int>(errors.size());
   s.within_30 = static_cast<double>(std::ranges::count_if(errors, [](double x) { return x <= 0.3; })) / s.rows;
   s.median = median_of(errors);
@@ -65,6 +75,8 @@ Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
   s.speedup = median_of(speedups);
   for (const auto& [kind, list] : by_machine) s.by_machine[kind] = {median_of(list), static_cast<int>(list.size())};
   for (const auto& [kind, list] : ratios) s.ratios[kind] = {median_of(list), static_cast<int>(list.size())};
+  for (const auto& [kind, list] : guidance_ratios)
+    s.guidance_ratios[kind] = {median_of(list), static_cast<int>(list.size())};
   return s;
 }
 
@@ -83,11 +95,10 @@ std::map<std::pair<std::string, int>, GroupSummary> summarize_groups(const Evalu
     s.median = median_of(list);
     s.within_30 = static_cast<double>(std::ranges::count_if(list, [](double x) { return x <= 0.3; })) / s.rows;
   }
-  for (const auto& [i, j, measured] : pairs_apart(e)) {
-    GroupSummary& s = groups[group_of(e.rows[i].row())];
-    ++s.pairs;
-    s.pairs_in_order += (measured > 1) == (seconds[i] / seconds[j] > 1);
-  }
+  count_pairs(e, seconds, [&](std::size_t row, bool same) {
+    GroupSummary& s = groups[group_of(e.rows[row].row())];
+    return &(same ? s.pairs : s.guidance_pairs);
+  });
   return groups;
 }
 
@@ -108,19 +119,19 @@ std::vector<StrategyPair> pairs_apart(const Evaluation& e) {
       const TimingRow &a = e.rows[i].row(), &b = e.rows[j].row();
       const double measured = a.seconds / b.seconds;
       if (series_of(a) == series_of(b) && a.gpus == b.gpus && std::max(measured, 1 / measured) > kApart)
-        pairs.push_back({i, j, measured});
+        pairs.push_back({i, j, measured, a.cfg_parallel == b.cfg_parallel});
     }
   return pairs;
 }
 
 std::string misordered_text(const Evaluation& e, const std::vector<double>& seconds) {
   std::string text;
-  for (const auto& [i, j, measured] : pairs_apart(e)) {
-    const TimingRow &a = e.rows[i].row(), &b = e.rows[j].row();
-    const double ratio = seconds[i] / seconds[j];
-    if ((measured > 1) != (ratio > 1))
-      text += fmt::format("| {} {} | {} {} | {} {} | {:.2f} | {:.2f} |\n", a.gpus, a.gpu, a.id,
-                          strategy_text(e.rows[i]), b.id, strategy_text(e.rows[j]), measured, ratio);
+  for (const StrategyPair& pair : pairs_apart(e)) {
+    const RowModel &one = e.rows[pair.one], &other = e.rows[pair.other];
+    const double ratio = seconds[pair.one] / seconds[pair.other];
+    if ((pair.measured > 1) != (ratio > 1))
+      text += fmt::format("| {} {} | {} {} | {} {} | {:.2f} | {:.2f} |\n", one.row().gpus, one.row().gpu, one.row().id,
+                          strategy_text(one), other.row().id, strategy_text(other), pair.measured, ratio);
   }
   return text;
 }
@@ -128,9 +139,9 @@ std::string misordered_text(const Evaluation& e, const std::vector<double>& seco
 std::string summary_text(const Summary& s) {
   std::string text = fmt::format(
       "{} rows: median error {:.1f} %, {:.0f} % within 30 %; speed-up from 1 to 8 GPUs over NVLink {:.1f} % ({} "
-      "series); {} of {} pairs in order ({:.0f} %)\n",
-      s.rows, 100 * s.median, 100 * s.within_30, 100 * s.speedup, s.speedups, s.pairs_in_order, s.pairs,
-      100.0 * s.pairs_in_order / std::max(1, s.pairs));
+      "series); {} of {} pairs of strategies in order, {} of {} that differ in guidance parallelism\n",
+      s.rows, 100 * s.median, 100 * s.within_30, 100 * s.speedup, s.speedups, s.pairs.in_order, s.pairs.all,
+      s.guidance_pairs.in_order, s.guidance_pairs.all);
   for (const auto& [kind, error] : s.by_machine)
     text += fmt::format("  {}: {:.1f} % ({} rows)\n", kind, 100 * error.first, error.second);
   for (const auto& [kind, error] : s.ratios)

@@ -11,11 +11,18 @@
 
 namespace spscope {
 
+// Pairs that were measured over 8 % apart.
+struct PairsInOrder {
+  int in_order = 0, all = 0;
+};
+
 struct Summary {
-  int rows = 0, pairs = 0, pairs_in_order = 0, speedups = 0;
+  int rows = 0, speedups = 0;
+  PairsInOrder pairs, guidance_pairs;  // of strategies, and of settings that differ in guidance parallelism, too
   double median = 0, within_30 = 0, speedup = 0;
   std::map<std::string, std::pair<double, int>> by_machine;  // median error, rows
-  std::map<std::string, std::pair<double, int>> ratios;      // median error of ratios between strategies, pairs
+  // Median error of ratios between strategies, and pairs; the same of settings that differ in guidance parallelism.
+  std::map<std::string, std::pair<double, int>> ratios, guidance_ratios;
 };
 // `seconds`: predicted, by row.
 Summary summarize(const Evaluation& e, const std::vector<double>& seconds);
@@ -23,7 +30,8 @@ std::string summary_text(const Summary& s);
 
 // Rows with one kind of link between GPUs and as many GPUs, and pairs_apart() among them.
 struct GroupSummary {
-  int rows = 0, pairs = 0, pairs_in_order = 0;
+  int rows = 0;
+  PairsInOrder pairs, guidance_pairs;
   double median = 0, within_30 = 0;
 };
 // By link, "NVLink" or "PCIe", and the most GPUs of the group: 1, 2, 4 (3 and 4) and 8 (5 to 8).
@@ -41,7 +49,8 @@ std::string strategy_text(const RowModel& row);
 // Rows of one source, model, shape and code on as many GPUs of one model, whose measured times are over 8 % apart.
 struct StrategyPair {
   std::size_t one, other;
-  double measured;  // time of one over that of the other
+  double measured;     // time of one over that of the other
+  bool same_guidance;  // as many guidance passes at once, so that they differ in the strategy alone
 };
 std::vector<StrategyPair> pairs_apart(const Evaluation& e);
 

@@ -95,7 +95,7 @@ std::string contradictions_text(const Evaluation& e, const std::vector<double>& 
                                 std::span<const double> values) {
   int wrong = 0, wrong_spread = 0, in_one_order = 0, in_order = 0;
   const std::vector<StrategyPair> pairs = pairs_apart(e);
-  for (const auto& [i, j, measured] : pairs) {
+  for (const auto& [i, j, measured, same_guidance] : pairs) {
     const bool right = (measured > 1) == (unseen[i] / unseen[j] > 1);
     wrong += !right;
     wrong_spread += !right && !e.rows[i].row().nvlink() && e.rows[i].row().gpus > 2;

@@ -5,7 +5,7 @@ from pathlib import Path
 
 NAMES = {"Ulysses": "Ulysses", "Ring": "ring", "Gather": "gathering keys and values", "Tensor": "tensor parallel",
          "Guidance": "guidance passes at once", "UnevenHeads": "uneven heads", "Sharded": "sharded weights",
-         "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA"}
+         "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA", "Compiled": "torch.compile"}
 ROW = re.compile(r'^(ENGINE|FEATURE)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
 BEGIN, END = "<!-- engines.def -->\n", "<!-- end -->\n"
 
@@ -15,8 +15,10 @@ def table_of(source):
     for kind, fields in ROW.findall((source / "backend/config/engines.def").read_text("utf-8")):
         texts = ["".join(re.findall(r'"([^"]*)"', field)) for field in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', fields)]
         if kind == "ENGINE":
-            engine, title, _, launch, _, _, repository = texts
+            engine, title, _, launch, _, _, settings, repository = texts
             lines.append(f"| **{title}**, `--engine {engine}` | how it starts | `{launch}` | |")
+            if settings:
+                lines.append(f"| | its code, for spscope | `{settings}` | |")
             continue
         feature, page = fields.split(",")[0].strip(), texts[2]
         address = page if page.startswith("https://") else repository + page

@@ -13,7 +13,8 @@ from pathlib import Path
 
 TABLE = "backend/analysis/published_errors.def"
 PAGES = ("bench/measured/accuracy.md",)
-SERIES = ("source", "gpu", "interconnect", "model", "resolution", "frames", "software", "implementation", "gpus")
+SERIES = ("source", "gpu", "interconnect", "model", "resolution", "frames", "software", "implementation", "gpus",
+          "cfg_parallel")
 BANDS = (0, 0.02, 0.05, 0.10, 0.20, 10)  # of leads
 GROUPS = ((1, 1), (2, 2), (3, 4), (5, 1024))  # of numbers of GPUs
 HEAD = """// Of published times, as fits predict them that have not seen their source: tests/docs/published_errors.py writes this.
