@@ -4,10 +4,12 @@
 --
 -- While a run is going on its parts are shards: stores of this schema, one for the head and one for each process of
 -- ranks, with meta.shard = head or rank, meta.collection (the same in all shards of a run), meta.clock = raw or run, and
--- meta.shard_rank and meta.shard_id (unique to the shard).
+-- meta.shard_rank and meta.shard_id (unique to the shard). That of a process that spscope attach watches has keys of meta
+-- that begin with process, by which the merge decides its rank.
 
 -- What the file is: schema_version, min_reader (the oldest schema version a program must know to read it),
--- tool_version, created_utc, strings_repaired, strings_cut; in a file that holds only the events of a range of time,
+-- tool_version, created_utc, strings_repaired, strings_cut; of a program that was watched, ranks (what says which rank
+-- each of its processes was, for people); in a file that holds only the events of a range of time,
 -- kept_from_ns and kept_to_ns.
 CREATE TABLE meta (
   key TEXT NOT NULL CHECK (typeof(key) = 'text'),  -- what

@@ -85,6 +85,7 @@ class Watch {
   }
 
   void attach(std::unique_ptr<AttachedProcess> process) {
+    for (const std::unique_ptr<Attachment>& earlier : attached_) earlier->note_end();
     const std::string name = process->name();
     const std::string path = shard_path(collection_, process->rank(), ++numbered_);
     const std::optional<Error> failed = failure_of([&] {
@@ -134,7 +135,6 @@ class Watch {
       if (!wait && !attachment->is_finished()) return false;
       attachment->join();
       ++(attachment->has_collected() ? end_.processes : end_.not_collected);
-      if (attachment->has_collected() && attachment->rank()) end_.ranks.insert(*attachment->rank());
       std::ranges::copy(attachment->collectors(), std::back_inserter(end_.collectors));
       if (attachment->loss()) end_.losses.push_back(*attachment->loss());
       end_.lost += attachment->lost();
@@ -226,7 +226,6 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   for (const std::string& text : notes) setup.on_note("", text);
   watch.follow(program);
   AttachEnd end = watch.end();
-  run.ranks = std::max(1, static_cast<int>(end.ranks.size()));
   run.end_ns = now_ns() - clock.raw_zero_ns;
   end.failure = failure_of([&] {
     if (const std::optional<IncidentRecord> incident = incident_of(end.wait_status, setup.command))

@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -37,8 +36,7 @@ struct AttachEnd {
   int wait_status = 0;    // how the program ended, as waitpid(2) says
   int processes = 0;      // of it that collected
   int not_collected = 0;  // that asked, and could not be
-  std::set<int> ranks;    // that they have
-  // Of each process, and of the host.
+  // Of each process, and of the host; their ranks are what the processes said at first.
   std::vector<CollectorRecord> collectors;
   std::vector<IncidentRecord> losses;  // that no shard knows of
   std::int64_t lost = 0;               // events of these

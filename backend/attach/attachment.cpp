@@ -1,6 +1,7 @@
 #include "backend/attach/attachment.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/errno_remedy.h"
 #include "backend/base/host.h"
+#include "backend/base/process.h"
 #include "backend/base/result.h"
 
 namespace spscope {
@@ -42,6 +44,18 @@ ShardWriterOptions options_of(const AttachedProcess& process, const CollectingNo
   return options;
 }
 
+// Its parent, and so on up to this process.
+std::vector<int> ancestors_of(pid_t pid) {
+  constexpr std::size_t kMost = 64;
+  std::vector<int> ancestors;
+  while (ancestors.size() < kMost) {
+    const std::optional<ProcessFacts> facts = read_process(pid);
+    if (!facts || facts->parent <= 1 || facts->parent == ::getpid()) break;
+    ancestors.push_back(pid = facts->parent);
+  }
+  return ancestors;
+}
+
 // What is neither in the shard nor in its ledger, since it could not be written any more.
 std::int64_t events_lost_by(const ShardWriter& shard) {
   std::int64_t lost = 0;
@@ -63,14 +77,17 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, const std::stri
                        const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup)
     : process_(std::move(process)),
       on_note_(setup.on_note),
+      about_{.process = {.name = process_->name(),
+                         .pid = process_->pid(),
+                         .ancestors = ancestors_of(process_->pid()),
+                         .begin_ns = now_ns()},
+             .host = collection.host,
+             .boot_id = boot_id()},
       shard_(path, options_of(*process_, collection, setup)),
       reader_(process_->memory(), {process_->rank(), process_->name()}, shard_,
               [this](const std::string& text) { note(text); }) {
   shard_.set_clock(clock);
-  if (const std::optional<int> rank = process_->rank())
-    shard_.write([&](StoreWriter& store) {
-      store.add_rank_process({*rank, collection.host, 0, boot_id(), process_->pid(), ""});
-    });
+  store_process();
   if (!process_->give_memory())
     throw Error(ErrorCode::kCannotCollect, "it did not wait for the answer",
                 "it has ended, or goes on by itself after 5 s without one");
@@ -78,7 +95,24 @@ Attachment::Attachment(std::unique_ptr<AttachedProcess> process, const std::stri
 
 Attachment::~Attachment() { join(); }
 
+void Attachment::store_process() {
+  about_.process.claims = reader_.claims();
+  shard_.write([&](StoreWriter& store) { write_shard_process(store.database(), about_); });
+}
+
+bool Attachment::drain() {
+  const bool any = reader_.drain();
+  if (reader_.claims().size() != about_.process.claims.size()) store_process();
+  return any;
+}
+
+void Attachment::note_end() {
+  pollfd readable = {.fd = connection(), .events = POLLIN, .revents = 0};
+  if (!about_.process.end_ns && ::poll(&readable, 1, 0) > 0) about_.process.end_ns = now_ns();
+}
+
 void Attachment::begin_to_finish(bool lives_on) {
+  note_end();
   const auto work = [this, lives_on] {
     if (const std::optional<Error> failed = failure_of([&] { finish(lives_on); }))
       note(fmt::format("{}; {}", failed->what(), failed->hint()));
@@ -102,7 +136,7 @@ void Attachment::finish(bool lives_on) {
   constexpr std::int64_t kMostNs = 60'000'000'000;
   reader_.seal();
   const std::int64_t begin_ns = now_ns();
-  while ((reader_.drain() || !reader_.is_empty()) && now_ns() - begin_ns < kMostNs)
+  while ((drain() || !reader_.is_empty()) && now_ns() - begin_ns < kMostNs)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (!reader_.is_empty())
     note("it left more than could be stored in a minute: the rest is lost; give --scratch a folder on a faster disk");
@@ -118,6 +152,7 @@ void Attachment::finish(bool lives_on) {
     note(what);
     shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
   }
+  store_process();
   collectors_ = reader_.collectors(lives_on);
   shard_.write([&](StoreWriter& store) {
     for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
@@ -127,7 +162,6 @@ void Attachment::finish(bool lives_on) {
   lost_ = events_lost_by(shard_);
   if (lost_ == 0) return;
   loss_ = IncidentRecord();
-  loss_->rank = process_->rank().value_or(-1);
   loss_->kind = IncidentKind::kLost;
   const std::string what = fmt::format("{} events were not stored, since its shard could not be written", lost_);
   loss_->message = fmt::format("{}: {}", process_->name(), what);

@@ -12,6 +12,7 @@
 #include "backend/attach/attach_socket.h"
 #include "backend/collect/shard_writer.h"
 #include "backend/record/shared_trace_reader.h"
+#include "backend/store/shard_process.h"
 
 namespace spscope {
 
@@ -32,15 +33,16 @@ class Attachment {
 
   int connection() const { return process_->connection(); }
   // Brings over what is there; says whether that was anything.
-  bool drain() { return reader_.drain(); }
+  bool drain();
+  // Notes when the process ended, if it has: before another one begins, which may be the same rank again.
+  void note_end();
   // Begins to bring over the rest and to complete the shard, on a thread of its own: a slow disk keeps no other process
   // waiting. A process that has not ended `lives_on`, and what it does from now on is not wanted. No drain() follows.
   void begin_to_finish(bool lives_on);
   bool is_finished() const { return is_finished_; }
   // Waits until it is finished. REQUIRES: begin_to_finish() was called, as for all that follows.
   void join();
-  bool has_collected() const { return has_collected_; }  // false: it could not take the memory
-  std::optional<int> rank() const { return process_->rank(); }
+  bool has_collected() const { return has_collected_; }                           // false: it could not take the memory
   const std::vector<CollectorRecord>& collectors() const { return collectors_; }  // what they took
   // Of events that the shard could not take, which its own ledger does not know.
   const std::optional<IncidentRecord>& loss() const { return loss_; }
@@ -48,10 +50,12 @@ class Attachment {
 
  private:
   void finish(bool lives_on);
+  void store_process();
   void note(const std::string& text) const { on_note_(process_->name(), text); }
 
   const std::unique_ptr<AttachedProcess> process_;
   const AttachNotes on_note_;
+  ShardProcess about_;
   ShardWriter shard_;
   SharedTraceReader reader_;
   std::vector<CollectorRecord> collectors_;

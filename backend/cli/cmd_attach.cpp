@@ -102,24 +102,31 @@ void explain_nothing(const std::string& path, const AttachEnd& end, Notes& notes
 // What became of what was collected: neither when there was nothing.
 struct Kept {
   std::optional<MergeReport> report;
+  MergedRanks ranks;
   std::optional<Error> error;  // why OUT could not be made
 };
+
+// Without OUT they are known, too.
+MergedRanks ranks_of(const RunOutput& output) {
+  const Result<MergedRanks> ranks = capture([&] { return ranks_of_shards(output.note().shards()); });
+  return ranks ? *ranks : MergedRanks();
+}
 
 // What was collected becomes OUT. That it did not is said, and changes nothing of how the program ended.
 Kept keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page, CommandContext& context, Notes& notes) {
   if (end.processes == 0 || !holds_events(output.note())) {
     output.discard();
     explain_nothing(output.path(), end, notes);
-    return {.report = {}, .error = end.failure};
+    return {.report = {}, .ranks = ranks_of(output), .error = end.failure};
   }
   Result<MergeReport> report = capture([&] {
     if (end.failure) output.leave_to_recover(*end.failure);
     return output.merge({.tolerant = true, .tool_version = std::string(kVersion), .incidents = end.losses});
   });
-  if (report) return {.report = *report, .error = {}};
+  if (report) return {.report = *report, .ranks = report->ranks, .error = {}};
   page.set_cause(report.error().what(), -1, error_id(report.error().code()));
   context.err << render(report.error());
-  return {.report = {}, .error = report.error()};
+  return {.report = {}, .ranks = ranks_of(output), .error = report.error()};
 }
 
 void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& end, const MergeReport& report) {
@@ -136,10 +143,12 @@ void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& e
   for (const std::string& text : report.notes) notes.say(text);
 }
 
-Json json_of(const CollectorRecord& record) {
+Json json_of(const CollectorRecord& record, const MergedRanks& ranks) {
+  const auto ranked = ranks.of_processes.find(record.process);
+  const bool has_rank = ranked != ranks.of_processes.end() && ranked->second;
   return {{"name", record.name},
           {"process", record.process.empty() ? Json() : Json(record.process)},
-          {"rank", record.first_rank == kNoRank ? Json() : Json(record.first_rank)},
+          {"rank", has_rank ? Json(*ranked->second) : Json()},
           {"outcome", collector_outcome_name(record.outcome)},
           {"records", record.cost.records},
           {"lost", knows_lost(sum_of({&record, 1})) ? Json(record.cost.dropped) : Json()},
@@ -159,7 +168,7 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
                 const Notes& notes) {
   const bool was_killed = WIFSIGNALED(end.wait_status);
   Json collectors = Json::array();
-  for (const CollectorRecord& record : end.collectors) collectors.push_back(json_of(record));
+  for (const CollectorRecord& record : end.collectors) collectors.push_back(json_of(record, kept.ranks));
   const MergeReport report = kept.report.value_or(MergeReport());
   const Json object = {{"schema_version", 1},
                        {"file", kept.report ? Json(path) : Json()},
@@ -168,7 +177,7 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
                        {"signal", was_killed ? Json(signal_name(WTERMSIG(end.wait_status))) : Json()},
                        {"processes", end.processes},
                        {"not_collected", end.not_collected},
-                       {"ranks", Json(end.ranks)},
+                       {"ranks", Json(kept.ranks.all)},
                        {"events", report.events},
                        {"dropped", report.dropped},
                        {"unreadable", report.unreadable},
@@ -204,6 +213,7 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
     if (!end.losses.empty()) losses.write({end.lost, end.losses});
     const Kept kept = keep(output, end, page, context, notes);
     if (kept.report) say_what_was_kept(notes, flags.output, end, *kept.report);
+    if (!kept.ranks.text.empty()) notes.say(kept.ranks.text);
     if (context.json) print_json(context.out, flags.output, end, kept, notes);
     page.set_end(exit_code_of(end.wait_status));
   }

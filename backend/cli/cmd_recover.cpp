@@ -167,6 +167,7 @@ void print_merge(CommandContext& context, const std::string& path, const MergeRe
   line(report.dropped, "more were dropped because a buffer was full");
   line(report.unreadable, "more were written and are unreadable");
   line(report.lost, "more were lost before they were written");
+  if (!report.ranks.text.empty()) context.out << fmt::format("  {}\n", report.ranks.text);
   if (!removable.empty())
     context.out << fmt::format("the files of the run remain, and can be removed once you have checked {}:\n", path);
   for (const std::string& left : removable) context.out << fmt::format("  {}\n", left);

@@ -114,6 +114,7 @@ Finding clock_finding(const std::vector<RankClock>& clocks, const std::vector<Ra
 void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
   std::vector<RankClock> clocks = reader.rank_clocks();
   std::erase_if(clocks, [](const RankClock& clock) { return clock.rank == kNoRank; });
+  if (!reader.file().ranks.empty()) findings.push_back({"ranks", reader.file().ranks});
   if (!clocks.empty()) findings.push_back(clock_finding(clocks, reader.rank_processes()));
   for (const RankProcess& process : reader.rank_processes())
     if (!process.state_text.empty())

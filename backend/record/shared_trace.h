@@ -18,7 +18,7 @@ namespace spscope {
 
 struct SharedTrace {
   // Of this layout, of RingRecord, and of the numbers below.
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
   static constexpr int kMaxTracks = 1024, kMaxCollectors = 8;
   static constexpr std::size_t kLogBytes = std::size_t{32} << 20;
   static constexpr std::size_t kRecords = std::size_t{1} << 21;  // of all tracks together
@@ -46,6 +46,7 @@ struct SharedTrace {
     kNote = 5,        // the number of a collector or kNoCollector, 4 bytes, then text: what is not collected, and why
     kCollector = 6,   // text: the name of one that was started
     kNotStarted = 7,  // text: the name of one that could not be; it has a number, too, for its notes
+    kRank = 8,        // RankEntry
   };
   static constexpr std::uint32_t kNoCollector = 0xffffffff;
   struct EntryHeader {
@@ -58,6 +59,13 @@ struct SharedTrace {
     std::uint32_t kind = 0;  // TrackKind
     std::uint32_t name_bytes = 0, device_bytes = 0;
     std::uint32_t has_device = 0, overlapping = 0;
+  };
+
+  struct RankEntry {  // a RankClaim
+    std::uint64_t communicator = 0;
+    std::uint32_t source = 0;
+    std::int32_t rank = 0, num_ranks = 0;
+    std::uint32_t reserved = 0;
   };
 
   std::atomic<std::uint64_t> log_end{0};      // bytes of the log that hold entries

@@ -156,8 +156,19 @@ bool SharedTraceReader::read_entry(SharedTrace::Entry entry, std::span<const std
       if (collectors_.size() == SharedTrace::kMaxCollectors) return false;
       collectors_.push_back({text_of(bytes), {}, entry == SharedTrace::Entry::kCollector});
       return true;
+    case SharedTrace::Entry::kRank:
+      return add_claim(bytes);
   }
   return false;
+}
+
+bool SharedTraceReader::add_claim(std::span<const std::uint8_t> bytes) {
+  SharedTrace::RankEntry entry;
+  if (bytes.size() != sizeof entry || !read_into(bytes, entry)) return false;
+  const RankClaim claim = {static_cast<RankSource>(entry.source), entry.rank, entry.num_ranks, entry.communicator};
+  if (!is_possible(claim)) return false;
+  if (claims_.size() < kMostClaims) claims_.push_back(claim);
+  return true;
 }
 
 bool SharedTraceReader::add_note(std::span<const std::uint8_t> bytes) {

@@ -26,6 +26,7 @@ struct SharedTraceOwner {
 class SharedTraceReader {
  public:
   static constexpr std::int64_t kMostNotes = 64;
+  static constexpr std::size_t kMostClaims = 4096;
 
   // Memory and sink outlive this. `on_note` gets what the process says about its collecting, kMostNotes at most, and
   // what is wrong with the memory, without the name of the process.
@@ -43,6 +44,8 @@ class SharedTraceReader {
   std::int64_t records() const { return records_; }  // that were brought over
   // "336 more notes of it are not shown"; "": all were.
   std::string notes_left_out() const;
+  // What says its rank, in the order of time, kMostClaims at most.
+  const std::vector<RankClaim>& claims() const { return claims_; }
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
   // What each collector took, as the program said last, with its notes. Where a collector did not come to its end, that
   // is one of them. A process that `lives_on` is no longer watched.
@@ -60,6 +63,7 @@ class SharedTraceReader {
   bool read_entry(SharedTrace::Entry entry, std::span<const std::uint8_t> bytes);
   bool add_note(std::span<const std::uint8_t> bytes);
   bool add_track(std::span<const std::uint8_t> bytes);
+  bool add_claim(std::span<const std::uint8_t> bytes);
   bool read_ring(Source& source, std::uint64_t pushed);
   void read_counts(Source& source, std::size_t place);
   // False when the record makes no sense on the track.
@@ -85,6 +89,7 @@ class SharedTraceReader {
   std::vector<NameId> names_ = {0};  // of the sink, by those of the memory
   std::vector<WorkDetailId> details_ = {0};
   std::vector<Source> tracks_;
+  std::vector<RankClaim> claims_;
   struct Named {
     std::string name, notes;  // a line each
     bool was_started = true;

@@ -114,6 +114,14 @@ void SharedTraceSink::set_clock(const ClockFit& fit) {
   append(SharedTrace::Entry::kClock, bytes_of(fit));
 }
 
+void SharedTraceSink::claim_rank(const RankClaim& claim) {
+  const std::lock_guard lock(mutex_);
+  append(SharedTrace::Entry::kRank, bytes_of(SharedTrace::RankEntry{.communicator = claim.communicator,
+                                                                    .source = static_cast<std::uint32_t>(claim.source),
+                                                                    .rank = claim.rank,
+                                                                    .num_ranks = claim.num_ranks}));
+}
+
 std::optional<std::uint32_t> SharedTraceSink::add_collector(SharedTrace::Entry entry, std::string_view name) {
   if (num_collectors_ == SharedTrace::kMaxCollectors || !append(entry, {}, name)) return std::nullopt;
   return num_collectors_++;

@@ -30,6 +30,7 @@ class SharedTraceSink final : public TraceSink {
   WorkDetailId detail(const WorkDetail& what) override;
   void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) override;
   void set_clock(const ClockFit& fit) override;
+  void claim_rank(const RankClaim& claim) override;
 
   // A collector that was started; its number, or none where there are too many.
   std::optional<std::uint32_t> collector(std::string_view name);

@@ -11,6 +11,7 @@
 
 #include "backend/base/clock_fit.h"
 #include "backend/record/event_ring.h"
+#include "backend/record/rank_claims.h"
 #include "backend/record/work_detail.h"
 
 namespace spscope {
@@ -33,6 +34,8 @@ class TraceSink {
   // the run. Without it, tracks that name a rank are taken to be on the raw clock of its host, and others on that of a
   // host of the run.
   virtual void set_clock(const ClockFit& fit) = 0;
+  // What says which rank this process is, where nobody knew when it began. Ranks of plans are known.
+  virtual void claim_rank(const RankClaim& /*claim*/) {}
 };
 
 }  // namespace spscope

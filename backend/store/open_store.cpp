@@ -214,6 +214,7 @@ OpenedStore opened(Database db, EventTables tables) {
   file.min_reader = meta_number(db, "min_reader");
   file.tool_version = meta(db, "tool_version");
   file.created_utc = meta(db, "created_utc");
+  file.ranks = meta(db, "ranks");
   const ShardRecord shard = shard_record(db);
   if (tables == EventTables::kYes) add_event_tables(db);
   db.execute("PRAGMA query_only = ON");

@@ -37,6 +37,7 @@ struct FileRecord {
   int schema_version = kSchemaVersion, min_reader = kMinReader;
   std::string tool_version;  // of the program that wrote the file
   std::string created_utc;   // "2026-01-31T12:00:00Z"
+  std::string ranks;         // what gave those of a program that was watched, for people; "" in other files
 };
 
 // One fact about the machine a run was made on: ("cpu", "AMD EPYC 7763"), ("cores", "64").

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +17,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/record/attach_request.h"
+#include "collectors/inject/launcher_variables.h"
 
 namespace spscope::inject {
 namespace {
@@ -87,25 +87,12 @@ SharedTrace* receive_memory(int fd) {
 
 }  // namespace
 
-std::optional<int> rank_of_process() {
-  // That of Slurm last: whatever runs in a batch script has it, too.
-  for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    const char* const text = std::getenv(name);
-    if (text == nullptr) continue;
-    const char* const end = text + std::strlen(text);
-    int rank = -1;
-    const auto [rest, error] = std::from_chars(text, end, rank);
-    if (error == std::errc() && rest == end && rank >= 0) return rank;
-  }
-  return std::nullopt;
-}
-
 std::optional<Connection> Connection::open() {
   const char* const name = std::getenv(kAttachVariable);
   const int fd = name == nullptr ? -1 : connect_to(name);
   if (fd < 0) return std::nullopt;
   AttachRequest request;
-  request.rank = rank_of_process().value_or(-1);
+  request.rank = first_rank().value_or(-1);
   SharedTrace* memory = nullptr;
   if (::send(fd, &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request))
     memory = receive_memory(fd);

@@ -9,10 +9,6 @@
 
 namespace spscope::inject {
 
-// $RANK (torchrun), $OMPI_COMM_WORLD_RANK (Open MPI), $PMI_RANK (MPICH, Intel MPI), $PMIX_RANK (launchers with PMIx),
-// $SLURM_PROCID (srun): the first that is a number from 0 on.
-std::optional<int> rank_of_process();
-
 class Connection {
  public:
   // Asks for memory. Nothing when this process was not started by `spscope attach`, or it is no longer there, is of

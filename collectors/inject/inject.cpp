@@ -15,6 +15,7 @@
 #include "backend/base/result.h"
 #include "backend/record/shared_trace_sink.h"
 #include "collectors/inject/connection.h"
+#include "collectors/inject/launcher_variables.h"
 #include "collectors/nccl/plugin/plugin.h"
 #include "collectors/signals_blocked.h"
 
@@ -33,8 +34,9 @@ class Injected {
   explicit Injected(const Connection& connection) : connection_(connection), sink_(connection.memory()) {}
 
   void start() {
-    // attach knows what the process is called, and names its tracks.
-    const CollectedProcess process = {.rank = rank_of_process(), .process = "attached"};
+    tell_rank();
+    // attach knows what the process is called and which rank it is, and names its tracks.
+    const CollectedProcess process = {.process = "attached"};
     for (const InjectedCollector& row : injected_collectors()) {
       std::unique_ptr<Collector> collector;
       if (const std::optional<Error> failed = failure_of([&] { collector = row.start(sink_, process); }))
@@ -47,6 +49,14 @@ class Injected {
       while (!connection_.wait_for_end(kTellCostsMs)) tell_costs();
       end();
     }).detach();
+  }
+
+  // By a thread of the program (launcher_variables.h).
+  void tell_rank() noexcept {
+    const std::lock_guard lock(variables_mutex_);
+    static_cast<void>(failure_of([this] {
+      for (const RankClaim& claim : variables_.changes()) sink_.claim_rank(claim);
+    }));
   }
 
   // What collectors still have is in the memory before the connection ends.
@@ -90,6 +100,8 @@ class Injected {
   const Connection connection_;
   const pid_t pid_ = ::getpid();
   SharedTraceSink sink_;
+  std::mutex variables_mutex_;  // of what follows
+  LauncherVariables variables_;
   std::mutex mutex_;  // of what follows
   bool ended_ = false;
   std::vector<Started> collectors_;
@@ -115,7 +127,9 @@ void begin_here() {
   injected->start();
   // After the driver's own, and so called before them, while it can still be asked for what it holds.
   std::atexit([] {
-    if (!is_child) injected->end();
+    if (is_child) return;
+    injected->tell_rank();
+    injected->end();
   });
 }
 
@@ -143,7 +157,11 @@ bool begin(WhileOtherBegins what) noexcept {
 
 namespace spscope::nccl {
 
-bool collects_from_now_on() noexcept { return inject::begin(inject::WhileOtherBegins::kWait); }
+bool collects_from_now_on() noexcept {
+  const bool collects = inject::begin(inject::WhileOtherBegins::kWait);
+  if (collects) inject::injected->tell_rank();
+  return collects;
+}
 bool still_collects() noexcept { return inject::injected != nullptr && !inject::is_child; }
 
 }  // namespace spscope::nccl

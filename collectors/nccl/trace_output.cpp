@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace spscope::nccl {
 namespace {
@@ -79,6 +80,16 @@ TraceOutput::Row& TraceOutput::row_of(const Communicators::State& state) {
                .name = track_name(state.facts),
                .process = process_.process};
   return row;
+}
+
+// v3 tells it with the first operation.
+void TraceOutput::tell_rank(const Communicators::State& state) {
+  if (state.facts.rank < 0 || state.facts.hash == 0) return;
+  if (std::exchange(row_of(state).has_told_rank, true)) return;
+  sink_.claim_rank({.source = RankSource::kNccl,
+                    .rank = state.facts.rank,
+                    .num_ranks = std::max(0, state.facts.num_ranks),
+                    .communicator = state.facts.hash});
 }
 
 EventRing& TraceOutput::thread_ring(int thread) {
@@ -165,6 +176,7 @@ void TraceOutput::take(Watch& watch, bool last, std::int64_t now_ns) {
     if (const Communicators::State* const state = by_row[operation.communicator]; state != nullptr)
       put(operation, row_of(*state), last, now_ns);
   for (const Communicators::State& state : states) {
+    tell_rank(state);
     if (state.missed > 0) {
       counts_.dropped += state.missed;
       sink_.missed(row_of(state).track, state.missed, 0);

@@ -39,6 +39,7 @@ class TraceOutput {
  private:
   struct Row {  // of Communicators
     std::uint64_t use = 0;
+    bool has_told_rank = false;
     Track track;
     EventRing* ring = nullptr;
     EventRing* error_ring = nullptr;
@@ -49,6 +50,7 @@ class TraceOutput {
   void put(const EndedCall& call);
   void put_error(Row& row, std::int64_t now_ns);
   Row& row_of(const Communicators::State& state);
+  void tell_rank(const Communicators::State& state);
   EventRing& thread_ring(int thread);
   NameId name(const std::string& text);
   void push(EventRing& ring, const RingRecord& record);

@@ -61,6 +61,7 @@ std::vector<std::string> seeds() {
   for (int i = 0; i < 3; ++i) stream.push(RingRecord::of(event));
   power.push(RingRecord::of(CounterSample{.time_ns = 5, .value = 300}));
   program.set_clock({.raw_zero_ns = 1});
+  program.claim_rank({.source = RankSource::kNccl, .rank = 1, .num_ranks = 2, .communicator = 7});
   program.note("a note");
   program.missed({.kind = TrackKind::kCounter, .name = "power"}, 3, 1);
   return {input_of(*memory)};

@@ -172,9 +172,11 @@ class AttachTest(Scripted):
         self.assertFalse(self.out.exists())
 
     def test_why_devices_were_idle(self):
-        """The recipe of the document, of a process without a rank and two of one rank, which number their calls alike."""
+        """The recipe of the document, of a process without a rank, one with a rank and its child, which number their calls
+        alike."""
         self.environment["SPSCOPE_SCRIPT"] += " calls=1"
-        self.attach("sh", "-c", "\"$@\" & RANK=0 \"$@\" & RANK=0 \"$@\" & wait", "sh", PROGRAM, "init", "sleep", 300)
+        self.attach("sh", "-c", "\"$@\" & RANK=0 \"$@\" fork exec init sleep 300 & wait", "sh", PROGRAM, "init", "sleep",
+                    300)
         text = (Path(__file__).parents[2] / "schemas/questions.md").read_text("utf-8")
         recipe = re.search(r"^### 12\. .*?^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
         idle = {(row["rank"], row["process"], row["cause"]): int(row["idle_ns"]) for row in self.rows(recipe)}
@@ -197,7 +199,7 @@ class AttachTest(Scripted):
 
     def test_what_was_held_back_is_said(self):
         """Of a process that calls no exit handlers, and of no other."""
-        self.environment["RANK"] = "2"
+        self.environment["LOCAL_RANK"] = "2"
         script = "\"$@\" exit 0; \"$@\" quit 0"
         done = self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 50)
         incidents = self.rows("SELECT rank, kind, message FROM incident")

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "LOCAL_RANK")
 OF_LAUNCHERS = (*RANKS, "SLURM_TMPDIR")
 STRANGER = """import os, socket, sys
 os.setuid(65534)

@@ -4,13 +4,17 @@
 //   init        starts the driver
 //   open PATH   loads a library
 //   mapped NAME prints whether a library whose path has this in it is mapped
-//   work N      N rounds on a GPU (tests/fake_cuda/program)
+//   gpu N       the GPU of what follows; at first 0
+//   work N      N rounds on it (tests/fake_cuda/program)
 //   nccl V      a communicator of an NCCL that knows profilers up to interface V (nccl_work.h)
+//   join HASH RANKS RANK  one of as many ranks, with this hash
 //   reduce N    N all-reduces
 //   send N      N sends
 //   leave       ends the communicator
 //   range NAME  a range of NVTX (nvtx_work.h)
 //   range-of PATH NAME  one of a library, which it loads and unloads (cuda_runtime.cpp)
+//   set NAME VALUE  a variable of its environment
+//   meet FOLDER N   waits until N processes have come to the folder
 //   print TEXT  a line on stdout
 //   sleep MS
 //   fork        goes on as the child of a fork, and ends as the child ended
@@ -36,6 +40,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -92,6 +99,13 @@ void wait_for_signal() {
   std::printf("signal %d\n", signal);
 }
 
+void meet(const std::filesystem::path& folder, int number) {
+  using Iterator = std::filesystem::directory_iterator;
+  std::ofstream(folder / std::to_string(getpid()));
+  while (std::distance(Iterator(folder), Iterator()) < number)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
 using Pair = std::array<int, 2>;
 
 void talk(const std::vector<Pair>& pairs) {
@@ -128,13 +142,22 @@ int end_of(pid_t child) {
 int main(int argc, char** argv) {
   std::unique_ptr<spscope::NcclWork> nccl;
   std::vector<Pair> pairs;
+  int gpu = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string what = argv[i];
     const auto number = [&] { return ++i < argc ? std::atoi(argv[i]) : 0; };
     if (what == "init") start_driver();
     if (what == "open" && ++i < argc) open_library(argv[i]);
     if (what == "mapped" && ++i < argc) print_whether_mapped(argv[i]);
-    if (what == "work") spscope::fake_cuda::work_on_device(number());
+    if (what == "gpu") gpu = number();
+    if (what == "work") spscope::fake_cuda::work_on_device(number(), gpu);
+    if (what == "join") {
+      const auto hash = static_cast<std::uint64_t>(number());
+      const int num_ranks = number();
+      nccl = std::make_unique<spscope::NcclWork>(6, hash, num_ranks, number());
+    }
+    if (what == "set" && (i += 2) < argc) setenv(argv[i - 1], argv[i], 1);
+    if (what == "meet" && (i += 2) < argc) meet(argv[i - 1], std::atoi(argv[i]));
     if (what == "nccl") nccl = std::make_unique<spscope::NcclWork>(number());
     if (what == "reduce") nccl->reduce(number());
     if (what == "send") nccl->send(number());

@@ -11,11 +11,12 @@
 
 namespace spscope {
 
-// A communicator "tp" of 8 ranks. This process is rank 3.
+// A communicator "tp".
 class NcclWork {
  public:
-  // `newest`: the newest interface that NCCL knows, 3 to 6.
-  explicit NcclWork(int newest) : nccl_(newest, plugin()) {
+  // `newest`: the newest interface that NCCL knows, 3 to 6. This process is `rank` of `num_ranks`.
+  explicit NcclWork(int newest, std::uint64_t hash = 0x5eed, int num_ranks = 8, int rank = 3)
+      : nccl_(newest, plugin()), context_(nccl_.init(hash, "tp", num_ranks, rank)) {
     std::printf("profiler interface v%d, events %#x\n", nccl_.interface(), nccl_.mask());
   }
   ~NcclWork() {
@@ -53,7 +54,7 @@ class NcclWork {
 
   fake_nccl::FakeNccl nccl_;
   std::optional<fake_nccl::FakeDevice> device_{std::in_place, nccl_, fake_nccl::DeviceTimer{}};
-  void* context_ = nccl_.init(0x5eed, "tp", 8, 3);
+  void* context_;
   std::uint64_t sequence_ = 0;
 };
 

@@ -162,6 +162,7 @@ void read_names(MergeSource& source, Damage& damage) {
     const std::string key = row.text(0);
     if (key == "strings_cut") source.strings_cut = number_of(row.text(1));
     if (key == "strings_repaired") source.strings_repaired = number_of(row.text(1));
+    if (source.shard.kind == ShardKind::kRank) read_process_fact(source.process, key, row.text(1));
   });
 }
 

@@ -18,6 +18,7 @@
 #include "backend/record/work_detail.h"
 #include "backend/store/chunk/chunk_codec.h"
 #include "backend/store/merge/source_database.h"
+#include "backend/store/shard_process.h"
 #include "backend/store/sqlite/table_rows.h"
 
 namespace spscope {
@@ -72,6 +73,8 @@ struct MergeSource {
   std::unique_ptr<SourceDatabase> db;  // absent when SQLite cannot open the file
   std::optional<Error> fault;          // then: why
   std::optional<NowPage> now;
+  std::optional<ShardProcess> process;  // one that was watched
+  int told_rank = kNoRank;              // of it, as the rows of the shard say; that of `shard` was decided
   std::vector<SourceTrack> tracks;
   std::map<TrackId, std::size_t> place_of_track;
   std::map<std::int64_t, std::string> strings;

@@ -13,6 +13,7 @@
 #include "backend/store/merge/keep_range.h"
 #include "backend/store/merge/merge_damage.h"
 #include "backend/store/merge/merge_events.h"
+#include "backend/store/merge/merge_ranks.h"
 #include "backend/store/merge/merge_tables.h"
 #include "backend/store/new_store.h"
 
@@ -198,8 +199,10 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
     for (MergeSource& source : sources) check_chunks(source, damage);
   write_incidents(out, options.incidents);
   if (options.range) keep_range(sources, *options.range);
+  report.ranks = give_ranks(sources);
   const MergeClocks clocks(sources, damage);
   merge_tables(out, sources, clocks, damage);
+  write_ranks(out, sources, report.ranks);
   if (damage.tolerant)
     make_consistent(out, sources, damage);
   else
@@ -249,6 +252,13 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
   out.commit();
   report.notes = std::move(damage.notes);
   return report;
+}
+
+MergedRanks ranks_of_shards(std::span<const std::string> shards) {
+  Damage damage;
+  damage.tolerant = true;
+  std::vector<MergeSource> sources = open_sources(shards, damage);
+  return give_ranks(sources);
 }
 
 }  // namespace spscope

@@ -11,7 +11,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,12 +35,20 @@ struct MergeOptions {
   std::function<void(std::int64_t done, std::int64_t total)> on_progress = {};
 };
 
+// Of the processes of a program that was watched (record/process_ranks.h).
+struct MergedRanks {
+  std::map<std::string, std::optional<int>> of_processes = {};  // by the names that their tracks have
+  std::set<int> all = {};
+  std::string text = {};  // what gave them, for people; "": nothing gave one
+};
+
 // What became of the events of all tracks: sent = events + dropped + unreadable + lost.
 struct MergeReport {
   std::int64_t events = 0;      // in the file, unfinished ones among them
   std::int64_t unfinished = 0;  // made from the now pages: what was running when recording stopped
   std::int64_t dropped = 0, unreadable = 0, lost = 0;
-  int shards = 0;                  // that were read
+  int shards = 0;  // that were read
+  MergedRanks ranks;
   std::int64_t finished_runs = 0;  // in the file: layer passes with figures
   std::vector<std::string> notes;  // what a tolerant merge passed over, for people
 };
@@ -48,5 +58,8 @@ struct MergeReport {
 // Throws Error: a shard cannot be read (kStoreOpen, kStoreCorrupt), they are not of one collection (kStoreForeign), the
 // disk is full (kStoreWrite), interrupted (kInterrupted).
 MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, const MergeOptions& options);
+
+// The ranks that a tolerant merge of these shards would give. Throws Error as that does.
+MergedRanks ranks_of_shards(std::span<const std::string> shards);
 
 }  // namespace spscope

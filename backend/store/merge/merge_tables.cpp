@@ -95,6 +95,12 @@ void write_clocks(Database& out, const MergeClocks& clocks) {
   }
 }
 
+// Of a process that was watched, whose shard does not know its rank.
+void set_rank_of_collectors(Database& out, const MergeSource& source) {
+  Statement(out, "UPDATE OR IGNORE collector SET first_rank = ? WHERE first_rank = ? AND process = ?")
+      .run(source.shard.rank, source.told_rank, source.process->process.name);
+}
+
 // Those of the head first: it knows which was the first cause.
 UnreadRows copy_incidents(Database& out, const MergeSource& source) {
   Statement insert(out,
@@ -104,6 +110,7 @@ UnreadRows copy_incidents(Database& out, const MergeSource& source) {
                    [&](const Statement& row) {
                      insert.reset();
                      for (int i = 0; i < 6; ++i) insert.copy(i, row, i);
+                     if (source.process) insert.bind(0, source.shard.rank);
                      insert.try_run();
                    });
 }
@@ -140,6 +147,7 @@ void merge_tables(Database& out, std::span<const MergeSource> sources, const Mer
           return copy_rows(source.database(), out, table.name,
                            table.rule == MergeRule::kAll ? OnSameKey::kKeepFirst : OnSameKey::kReject);
         });
+    if (source.process) set_rank_of_collectors(out, source);
     damage.read(source, "rank_repeat", [&] { return copy_rank_repeats(out, source, clocks); });
     damage.read(source, "incident", [&] { return copy_incidents(out, source); });
     if (source.is_head()) damage.read(source, "meta", [&] { return copy_meta(out, source); });

@@ -21,14 +21,14 @@ void check(CUresult result) {
 
 }  // namespace
 
-void work_on_device(int rounds) {
+void work_on_device(int rounds, int gpu) {
   CUcontext context = nullptr;
   CUmodule module = nullptr;
   CUfunction fill = nullptr;
   CUstream stream = nullptr;
   CUdeviceptr memory = 0;
   check(cuInit(0));
-  check(cuDevicePrimaryCtxRetain(&context, 0));
+  check(cuDevicePrimaryCtxRetain(&context, gpu));
   check(cuCtxPushCurrent(context));
   check(cuModuleLoadData(&module, kImage.data()));
   check(cuModuleGetFunction(&fill, module, "fake_fill"));

@@ -1,10 +1,10 @@
-// What a program that is no part of spscope does on GPU 0: each round is a kernel, a copy to the device and a memset on
+// What a program that is no part of spscope does on a GPU: each round is a kernel, a copy to the device and a memset on
 // one stream, and a wait for them.
 #pragma once
 
 namespace spscope::fake_cuda {
 
 // Starts the driver when it has not been started. Throws std::runtime_error when the driver says no.
-void work_on_device(int rounds);
+void work_on_device(int rounds, int gpu = 0);
 
 }  // namespace spscope::fake_cuda

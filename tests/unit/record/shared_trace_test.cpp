@@ -111,6 +111,28 @@ TEST_F(SharedTraceTest, CostsOfCollectorsAreThoseThatWereToldLast) {
   EXPECT_FALSE(program.collector("too many"));
 }
 
+TEST_F(SharedTraceTest, WhatSaysTheRankIsBroughtOver) {
+  const std::vector<RankClaim> claims = {
+      {.source = RankSource::kSlurm, .rank = 0},
+      {.source = RankSource::kNccl, .rank = 3, .num_ranks = 8, .communicator = 0x5eed},
+      {.source = RankSource::kRank, .rank = 2}};
+  for (const RankClaim& claim : claims) program.claim_rank(claim);
+  reader.drain();
+  EXPECT_EQ(reader.claims(), claims);
+  for (std::size_t i = 0; i < SharedTraceReader::kMostClaims; ++i) program.claim_rank(claims[0]);
+  reader.drain();
+  EXPECT_EQ(reader.claims().size(), SharedTraceReader::kMostClaims);
+  EXPECT_TRUE(notes.empty());
+  for (const RankClaim& damaged : std::vector<RankClaim>{{.source = static_cast<RankSource>(kNumRankSources)},
+                                                         {.source = RankSource::kRank, .rank = -1},
+                                                         {.source = RankSource::kRank, .rank = kRankLimit},
+                                                         {.source = RankSource::kNccl, .rank = 1}}) {
+    SharedTraceMemory other;
+    SharedTraceSink(*other).claim_rank(damaged);
+    EXPECT_EQ(Fresh(*other).notes.size(), 1u) << static_cast<int>(damaged.source) << " " << damaged.rank;
+  }
+}
+
 TEST_F(SharedTraceTest, NotesBeyondABoundAreCounted) {
   const std::optional<std::uint32_t> cupti = program.collector("cupti");
   for (int i = 0; i < SharedTraceReader::kMostNotes + 900; ++i) program.note(std::to_string(i), cupti);
