@@ -244,10 +244,11 @@ class Nccl(CollectTest):
                 self.assertIn(f"profiler interface v{version}, events ", done.stdout)
                 self.expect_collectives(20, 5)
                 ranks = " rank 3" if version == 3 else " rank 3 of 8"
-                tracks = self.rows("SELECT DISTINCT track.name, process FROM track JOIN event USING (track_id) "
+                tracks = self.rows("SELECT DISTINCT track.name, process, track.rank FROM track JOIN event USING (track_id) "
                                    "WHERE kind = 4")
                 self.assertEqual([track["name"] for track in tracks], [f"NCCL 0x0000000000005eed{ranks} (tp)"])
                 self.assertIn("cuda_program", tracks[0]["process"])
+                self.assertEqual(tracks[0]["rank"], "3")
                 cost = self.cost("nccl")
                 calls = 0 if version < 5 else 25
                 self.assertGreaterEqual(int(cost["records"]), 25 + calls)
