@@ -170,9 +170,11 @@ class CauseWords {
     return instead * kShows < ns(slower_, cause) ? "" : fmt::format(", against {} in {}", text(instead), faster_.label);
   }
   std::string messages() const {
-    return fmt::format("; it sends {} messages instead of {}",
-                       count_text(static_cast<double>(slower_.messages.value_or(0)) / passes_),
-                       count_text(static_cast<double>(faster_.messages.value_or(0)) / passes_));
+    const std::int64_t sent = slower_.messages.value_or(0), instead = faster_.messages.value_or(0);
+    const std::string text = count_text(static_cast<double>(sent) / passes_);
+    if (sent == instead) return fmt::format("; both send {} messages", text);
+    return fmt::format("; it sends {}{} messages instead of {}", sent < instead ? "only " : "", text,
+                       count_text(static_cast<double>(instead) / passes_));
   }
   void add_wire(Cause cause, SentenceBuilder& words) const {
     const char* where = cause == Cause::kWireInside    ? " inside nodes"
@@ -278,7 +280,7 @@ Sentence reason_words(const Reason& reason, const StrategyResult& slower, const 
   SentenceBuilder words;
   words.add(fmt::format("{}{} slower", duration_text(static_cast<double>(reason.difference_ns) / passes),
                         mean_pass ? " a layer" : ""));
-  words.add(reason.shared              ? " for several reasons, most of all this: "
+  words.add(reason.shared              ? " for several reasons, the largest, less than half of it, is this: "
             : reason.causes.size() > 1 ? " for two reasons: "
                                        : ": ");
   for (const Cause cause : reason.causes) {

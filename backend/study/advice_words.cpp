@@ -111,12 +111,19 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const En
     return engine != nullptr ? fmt::format("No other strategy of {} is modelled here (docs/engines.md).", engine->title)
                              : "It was not compared with another strategy.";
   }
-  const double ahead = static_cast<double>(*judgement.ranked[1]->makespan_ns) /
-                           static_cast<double>(std::max<std::int64_t>(1, *judgement.ranked[0]->makespan_ns)) -
-                       1;
-  std::string text =
-      fmt::format("The next, {}, is slower by {} in a layer", own_label(*judgement.ranked[1]), percent_text(ahead));
-  if (const std::string record = lead_record(kind_of(advice), gpus, ahead); !record.empty())
+  const StrategyResult &first = *judgement.ranked[0], &next = *judgement.ranked[1];
+  const auto ratio = [](std::int64_t time, std::int64_t least) {
+    return static_cast<double>(time) / static_cast<double>(std::max<std::int64_t>(1, least)) - 1;
+  };
+  std::string text = fmt::format("The next, {}, is slower by {} in a layer", own_label(next),
+                                 percent_text(ratio(*next.makespan_ns, *first.makespan_ns)));
+  std::string record;
+  if (first.end_to_end_ns && next.end_to_end_ns) {
+    const double ahead = ratio(*next.end_to_end_ns, *first.end_to_end_ns);
+    text += fmt::format(" and {} end to end", percent_text(ahead));
+    if (judgement.unmeasured.empty()) record = lead_record(kind_of(advice), gpus, ahead);
+  }
+  if (!record.empty())
     text += "; " + record;
   else if (judgement.error)
     text += fmt::format("; {} is {}", percent_text(judgement.error->median), judgement.error->from);
@@ -235,11 +242,11 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   add(parts, advice.layout, 0);
   if (!facts.engine) add(parts, engine_sentence(advice, judgement), 0);
   add(parts, speedup_sentence(advice), 2);
-  add(parts, evidence(judgement), 4);
+  add(parts, evidence(judgement), 0);
   if (advice.result(advice.fastest).end_to_end_ns)
     if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
         !record.empty())
-      add(parts, sentence_of(record + (has_sparse_masks(job) && replica > 1 ? ", all of dense attention" : "")), 0);
+      add(parts, sentence_of(record + (has_sparse_masks(job) && replica > 1 && !several_nodes ? ", all of dense attention" : "")), 0);
   add(parts, advice.gather, 1);
   if (facts.sparse_masks)
     add(parts,
@@ -261,6 +268,8 @@ std::string question_line(const Advice& advice, const Job& job) {
   }
   std::string line = workload_line(workload, executes(c));
   if (c.workload.scope == "layer") line += ", whole layers";
+  if (const std::optional<int> steps = c.workload.model_denoise_steps; steps.value_or(1) > 1)
+    line += fmt::format(", {} denoise steps", *steps);
   if (advice.runs.seeds.size() > 1) line += fmt::format(", {} seeds", advice.runs.seeds.size());
   return line + ", all times modelled";
 }
