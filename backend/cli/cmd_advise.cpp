@@ -1,6 +1,5 @@
 // `spscope advise`: which strategy to use for a model on a cluster: a few sentences, one table, two next commands, on
 // 30 lines where --all does not ask for the rest.
-#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -37,11 +36,15 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
     parts.push_back({render_terminal(
         strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : kMostRows), style)});
   if (what_if)
-    for (const Block& block : what_if->blocks) parts.push_back({text_of(block)});
+    for (Block block : what_if->blocks) {
+      if (auto* table = std::get_if<Table>(&block); table && !flags.all && table->rows.size() > kMostRows)
+        table->rows.resize(kMostRows);
+      parts.push_back({text_of(block)});
+    }
   bool first = true;
   for (const AdvicePart& part : advice_details(advice, flags.all)) {
     const bool is_table = std::holds_alternative<Table>(part.block);
-    parts.push_back({text_of(part.block), what_if ? std::max(1, part.drop) : part.drop, first || is_table});
+    parts.push_back({text_of(part.block), part.drop, first || is_table});
     first = false;
   }
   std::string commands;
