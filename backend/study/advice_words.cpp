@@ -167,16 +167,30 @@ std::string slower_text(const StrategyResult& fastest, const StrategyResult& oth
          (whole ? " end to end" : "");
 }
 
+// " That time is with vsa, and --engine sglang answers with sparge, its own kernel.", where an engine has another; else
+// "".
+std::string own_kernel_sentence(const std::vector<std::string_view>& engines, const Job& job) {
+  constexpr std::string_view kKey = "run.attention_kernel=";
+  const std::string& used = job.cluster.preset.attention_kernel;
+  for (const std::string_view id : engines)
+    for (const std::string& setting : engine_settings(find_engine(id), job))
+      if (setting.starts_with(kKey) && setting.substr(kKey.size()) != used)
+        return fmt::format(" That time is with {}, and --engine {} answers with {}, its own kernel.", used, id,
+                           setting.substr(kKey.size()));
+  return "";
+}
+
 // Which engines can follow the first sentence, where not every one can, and what to run in the others.
-std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
+std::string engine_sentence(const Advice& advice, const Judgement& judgement, const Job& job) {
   const StrategyResult& fastest = advice.result(advice.fastest);
   const std::vector<std::string_view>& own = advice.engines.at(advice.fastest);
   std::size_t most = 0;
   for (const auto& [id, list] : advice.engines) most = std::max(most, list.size());
   const StrategyResult* other = fastest_of_engines(advice, judgement, most);
   if (own.size() == most || other == nullptr) return "";
-  const std::string runs = fmt::format("{} runs in {}, and is slower by {}.", own_label(*other),
-                                       listed(advice.engines.at(other->id)), slower_text(fastest, *other));
+  const std::vector<std::string_view>& where = advice.engines.at(other->id);
+  const std::string runs = fmt::format("{} runs in {}, and is slower by {}.{}", own_label(*other), listed(where),
+                                       slower_text(fastest, *other), own_kernel_sentence(where, job));
   if (own.empty()) return fmt::format("No engine of docs/engines.md runs {} here: {}", fastest.name, runs);
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
   return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only", listed(own),
@@ -240,7 +254,7 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
   add(parts, masks_sentence(job, facts), 0);
   add(parts, advice.layout, 0);
-  if (!facts.engine) add(parts, engine_sentence(advice, judgement), 0);
+  if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
   add(parts, speedup_sentence(advice), 2);
   add(parts, evidence(judgement), 0);
   if (advice.result(advice.fastest).end_to_end_ns)
