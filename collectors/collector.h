@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "backend/base/ids.h"
+#include "backend/record/collect_windows.h"
 #include "backend/record/collector_cost.h"
 #include "backend/record/trace_sink.h"
 
@@ -25,6 +27,13 @@ struct CollectedProcess {
   std::optional<std::string> process = {};  // that tracks name; none in runs of plans, where the rank says it
   // That it computes on, each a number modulo how many CUDA lets it see, as ranks take them; empty: all of those.
   std::vector<int> devices = {};
+  // When events are wanted: one that begins outside is left out and is not lost. It outlives the collector. Null:
+  // always.
+  const CollectWindows* windows = nullptr;
+  bool wants(std::int64_t begin_ns) const { return windows == nullptr || windows->contains(begin_ns); }
+  // Is told when the program has called cudaProfilerStart(), true, and when it calls cudaProfilerStop(), false, by the
+  // thread that calls. Empty: nobody wants to know.
+  std::function<void(bool starts)> on_profiler_call = {};
 };
 
 class Collector {
@@ -32,6 +41,10 @@ class Collector {
   virtual ~Collector() = default;
   // Ends collecting; what came until then is handed over. Does nothing when called again. Throws Error.
   virtual void stop() = 0;
+  // Between the two no events are wanted, and as little as can be is asked of what is watched; what happened before is
+  // still handed over. By one thread at a time, not after stop(), and only where the process has windows.
+  virtual void pause() noexcept {}
+  virtual void resume() noexcept {}
   // By any thread, also while it collects.
   virtual CollectorCost cost() const = 0;
   // What it does not collect here, and why: "nvtx ranges: CUPTI ...".

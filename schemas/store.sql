@@ -8,9 +8,10 @@
 -- that begin with process, by which the merge decides its rank.
 
 -- What the file is: schema_version, min_reader (the oldest schema version a program must know to read it),
--- tool_version, created_utc, strings_repaired, strings_cut; of a program that was watched, ranks (what says which rank
--- each of its processes was, for people); in a file that holds only the events of a range of time,
--- kept_from_ns and kept_to_ns.
+-- tool_version, created_utc, strings_repaired, strings_cut; in a file that holds only the events of a range of time,
+-- kept_from_ns and kept_to_ns; of a program that was watched, ranks (what says which rank each of its processes was, for
+-- people), and in windows of time, collected_ns: of each its begin and end on the run clock, as 2000000000-3000000000,
+-- without an end where nobody saw it.
 CREATE TABLE meta (
   key TEXT NOT NULL CHECK (typeof(key) = 'text'),  -- what
   value TEXT NOT NULL CHECK (typeof(value) = 'text'),  -- its value

@@ -89,17 +89,31 @@ ObservedCounter counter_of(std::string_view track) {
   return {std::string(track.substr(0, begin)), std::string(unit)};
 }
 
-// Samples stand at uneven times: one counts for as long as it held, until the next of its track, the last until
-// `end_ns`.
-std::vector<ObservedCounter> counters_of(const StoreReader& reader, std::int64_t end_ns) {
+// The end of the window that a sample is in; `end_ns` where there are no windows.
+std::string window_end_sql(std::span<const CollectWindow> windows, std::int64_t end_ns) {
+  if (windows.empty()) return std::to_string(end_ns);
+  std::string rows;
+  for (const CollectWindow& window : windows)
+    rows += fmt::format("{}({}, {})", rows.empty() ? "" : ", ", window.begin_ns, std::min(window.end_ns, end_ns));
+  return fmt::format(
+      "coalesce((SELECT max(column2) FROM (VALUES {}) WHERE time_ns BETWEEN column1 AND column2), time_ns)", rows);
+}
+
+// Samples stand at uneven times: one counts for as long as it held, until the next of its track, the last of a window,
+// or of all, until `end_ns`.
+std::vector<ObservedCounter> counters_of(const StoreReader& reader, std::span<const CollectWindow> windows,
+                                         std::int64_t end_ns) {
   std::vector<ObservedCounter> counters;
+  const std::string next = "lead(time_ns) OVER (PARTITION BY t.track_id ORDER BY time_ns)";
+  const std::string end = fmt::format("max(time_ns, {})", window_end_sql(windows, end_ns));
+  const std::string held_until = windows.empty() ? fmt::format("coalesce({}, {})", next, end)
+                                                 : fmt::format("min(coalesce({}, {}), {})", next, end, end);
   const QueryResult found = reader.query(fmt::format(
-      "WITH sample AS (SELECT t.name, t.track_id, value, "
-      "coalesce(lead(time_ns) OVER (PARTITION BY t.track_id ORDER BY time_ns), max(time_ns, {})) - time_ns AS held_ns "
+      "WITH sample AS (SELECT t.name, t.track_id, value, {} - time_ns AS held_ns "
       "FROM track t CROSS JOIN counter c ON c.track_id = t.track_id WHERE t.device IS NOT NULL) "
       "SELECT name, min(value), coalesce(total(value * held_ns) / nullif(total(held_ns), 0), avg(value)), max(value) "
       "FROM sample WHERE value IS NOT NULL GROUP BY name ORDER BY min(track_id)",
-      end_ns));
+      held_until));
   for (const std::vector<FieldText>& row : found.rows) {
     ObservedCounter& counter = counters.emplace_back(counter_of(row[0].value_or("")));
     counter.min = number_of<double>(row[1]);
@@ -123,9 +137,20 @@ void add_gpus(const StoreReader& reader, std::vector<MachineLine>& machine) {
   }
 }
 
+// How long events were collected between the two.
+std::int64_t collected_ns(const ObservedRun& run, std::int64_t begin_ns, std::int64_t end_ns) {
+  if (run.windows.empty()) return end_ns - begin_ns;
+  std::int64_t sum_ns = 0;
+  for (const CollectWindow& window : run.windows)
+    sum_ns += std::max<std::int64_t>(0, std::min(end_ns, window.end_ns) - std::max(begin_ns, window.begin_ns));
+  return sum_ns;
+}
+
 }  // namespace
 
-std::int64_t Observation::watched_ns() const { return last_event_ns - std::max(first_event_ns, skew.from_ns); }
+std::int64_t Observation::watched_ns() const {
+  return collected_ns(run, std::max(first_event_ns, skew.from_ns), last_event_ns);
+}
 
 double Observation::share_of_time(std::int64_t wait_ns) const {
   return static_cast<double>(wait_ns) / (static_cast<double>(watched_ns()) * (skew.ranks - 1));
@@ -145,7 +170,7 @@ std::vector<Observation> observations(const StoreReader& reader) {
     o.kernels = kernels_of(reader);
     o.operations = operations_of(reader);
     o.skew = arrival_skew(reader);
-    o.counters = counters_of(reader, run.finished ? run.end_ns : o.last_event_ns);
+    o.counters = counters_of(reader, run.windows, run.finished ? run.end_ns : o.last_event_ns);
     o.collectors = reader.collectors();
     for (const MachineFact& fact : reader.machine()) o.machine.push_back({fact.name, fact.value});
     add_gpus(reader, o.machine);

@@ -57,7 +57,8 @@ struct Observation {
   std::vector<MachineLine> machine;  // the GPUs that took part among it
   Recording recording;
 
-  // From the first operation of NCCL, or event, that counts to the last event: before it a program starts up.
+  // How long events were collected from the first operation of NCCL, or event, that counts to the last event: before it
+  // a program starts up.
   std::int64_t watched_ns() const;
   // Whether it is known who waits for whom in collectives of NCCL.
   bool knows_waits() const { return skew.collectives > 0 && skew.ranks > 1 && watched_ns() > 0; }

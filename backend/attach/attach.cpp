@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "backend/attach/attachment.h"
 #include "backend/attach/host_counters.h"
 #include "backend/attach/watched_program.h"
+#include "backend/attach/windows.h"
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/job/machine.h"
@@ -31,12 +34,19 @@ constexpr int kMostRefusals = 1000;               // that are named
 // All processes of the program.
 class Watch {
  public:
-  Watch(const AttachSetup& setup, const CollectingNote& collection, const ClockFit& clock)
-      : setup_(setup), collection_(collection), clock_(clock) {}
+  // `on_windows` gets the windows when one was opened or closed.
+  Watch(const AttachSetup& setup, const CollectingNote& collection, const ClockFit& clock,
+        std::function<void(std::vector<CollectWindow>)> on_windows)
+      : setup_(setup),
+        collection_(collection),
+        clock_(clock),
+        windows_(setup.window, clock.raw_zero_ns),
+        on_windows_(std::move(on_windows)) {}
 
   const AttachSocket& socket() const { return socket_; }
   // Of all processes, once follow() has returned.
   const AttachEnd& end() const { return end_; }
+  std::vector<CollectWindow> windows(std::int64_t until_ns) const { return windows_.until(until_ns); }
 
   // Until the program has ended, and its processes have, or a second later.
   void follow(WatchedProgram& program) {
@@ -44,8 +54,10 @@ class Watch {
     while (ended_ns == 0 || (!attached_.empty() && now_ns() - ended_ns < kGraceNs)) {
       wait_for_any(program);
       program.answer_signals();
+      answer_own_signals(program);
       accept_some();
       drain_all();
+      windows_.follow_ranges(now_ns(), attached_);
       if (program.end() && ended_ns == 0) ended_ns = now_ns();
     }
     if (!attached_.empty())
@@ -73,6 +85,16 @@ class Watch {
     ::poll(polled_.data(), polled_.size(), busy_ ? 0 : idle ? kForever : kNapMs);
   }
 
+  void answer_own_signals(WatchedProgram& program) {
+    for (int left = program.take_own_signals(); left > 0; --left) {
+      const bool is_open = windows_.toggle(now_ns(), attached_);
+      setup_.on_window(fmt::format("{} kill -{} {} {}", is_open ? "collecting now;" : "collecting has ended;",
+                                   signal_name(setup_.window.signal).substr(3), ::getpid(),
+                                   is_open ? "ends it" : "starts it again"));
+      on_windows_(windows_.until(CollectWindow::kOpen));
+    }
+  }
+
   void accept_some() {
     AttachSocket::Asked asked = socket_.take();
     for (const AttachSocket::Refusal& one : asked.refused) refuse(one.process, one.why);
@@ -88,6 +110,7 @@ class Watch {
     for (const std::unique_ptr<Attachment>& earlier : attached_) earlier->note_end();
     const std::string name = process->name();
     const std::string path = shard_path(collection_, process->rank(), ++numbered_);
+    windows_.tell(process->memory().windows);
     const std::optional<Error> failed = failure_of([&] {
       attached_.push_back(std::make_unique<Attachment>(std::move(process), path, collection_, clock_, setup_));
     });
@@ -101,7 +124,8 @@ class Watch {
       refuse(name, why);
     }
     if (std::exchange(tried_counters_, true)) return;
-    if (const std::optional<Error> none = failure_of([&] { counters_.emplace(collection_, clock_, setup_); }))
+    if (const std::optional<Error> none =
+            failure_of([&] { counters_.emplace(collection_, clock_, windows_.of_host(), setup_); }))
       setup_.on_note("", fmt::format("counters of the GPUs are not collected: {}", none->what()));
   }
 
@@ -134,6 +158,7 @@ class Watch {
     std::erase_if(finishing_, [&](const std::unique_ptr<Attachment>& attachment) {
       if (!wait && !attachment->is_finished()) return false;
       attachment->join();
+      windows_.add_ranges(attachment->windows());
       ++(attachment->has_collected() ? end_.processes : end_.not_collected);
       std::ranges::copy(attachment->collectors(), std::back_inserter(end_.collectors));
       if (attachment->loss()) end_.losses.push_back(*attachment->loss());
@@ -145,6 +170,8 @@ class Watch {
   const AttachSetup& setup_;
   const CollectingNote& collection_;
   const ClockFit clock_;
+  AttachWindows windows_;
+  const std::function<void(std::vector<CollectWindow>)> on_windows_;
   AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
@@ -217,17 +244,29 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   head.add_machine(machine_facts());
   ObservedRun run;
   run.run = begin_observed_run(head, text_of(setup.command));
-  head.checkpoint();
   const ClockFit clock = {.raw_zero_ns = now_ns()};  // the run clock begins with the program
-  Watch watch(setup, note, clock);
+  const auto store_windows = [&](std::vector<CollectWindow> windows) {
+    if (setup.window.is_used()) set_collect_windows(head, std::move(windows));
+    head.checkpoint();
+  };
+  Watch watch(setup, note, clock, [&](std::vector<CollectWindow> windows) {
+    // What cannot be written is told at the end.
+    static_cast<void>(failure_of([&] { store_windows(std::move(windows)); }));
+  });
+  store_windows(watch.windows(CollectWindow::kOpen));
   std::vector<std::string> notes;
-  WatchedProgram program(setup.command, variables_for(setup, watch.socket(), notes));
+  WatchedProgram program(setup.command, variables_for(setup, watch.socket(), notes), setup.window.signal);
+  if (setup.window.signal != 0)
+    setup.on_window(
+        fmt::format("kill -{} {} starts and ends collecting", signal_name(setup.window.signal).substr(3), ::getpid()));
   if (!notes.empty() && missing_cuda_driver()) setup.on_note("", kNoCudaDriver);
   for (const std::string& text : notes) setup.on_note("", text);
   watch.follow(program);
   AttachEnd end = watch.end();
   run.end_ns = now_ns() - clock.raw_zero_ns;
+  end.windows = watch.windows(clock.raw_zero_ns + run.end_ns);
   end.failure = failure_of([&] {
+    if (setup.window.is_used()) set_collect_windows(head, end.windows);
     if (const std::optional<IncidentRecord> incident = incident_of(end.wait_status, setup.command))
       head.add_incident(*incident);
     end_observed_run(head, run);

@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "backend/attach/window_setup.h"
 #include "backend/base/error.h"
 #include "backend/job/run_output.h"
+#include "backend/record/collect_windows.h"
 #include "backend/record/rank_records.h"
 
 namespace spscope {
@@ -30,6 +32,9 @@ struct AttachSetup {
   std::string acknowledge;
   std::string tool_version;
   AttachNotes on_note;
+  WindowSetup window = {};
+  // Gets what happens that is no note: which signal starts collecting, and that it started or ended.
+  std::function<void(const std::string& text)> on_window = {};
 };
 
 struct AttachEnd {
@@ -40,6 +45,7 @@ struct AttachEnd {
   std::vector<CollectorRecord> collectors;
   std::vector<IncidentRecord> losses;  // that no shard knows of
   std::int64_t lost = 0;               // events of these
+  std::vector<CollectWindow> windows;  // in which events were wanted, on the run clock; of setup.window
   std::optional<Error> failure;        // the head of the collection could not be written to its end
 };
 

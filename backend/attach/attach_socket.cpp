@@ -104,6 +104,11 @@ bool AttachedProcess::give_memory() {
   return is_given;
 }
 
+// Where there is no room it has not yet taken note of others before.
+void AttachedProcess::wake() const {
+  static_cast<void>(::send(connection_, &kAttachWake, 1, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
 int AttachedProcess::why_not_taken() const {
   AttachFault fault;
   const bool is_told = ::recv(connection_, &fault, sizeof fault, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof fault);

@@ -32,6 +32,8 @@ class AttachedProcess {
   // Gives it the memory, for which it waits. False: it is gone, or waits no more. A process that gets none goes on by
   // itself once this is gone.
   bool give_memory();
+  // Says that its windows have changed.
+  void wake() const;
   int connection() const { return connection_; }  // readable when the process has left no more, or is gone
   // Once the process has left no more: the errno with which it could not take the memory; 0: it took it.
   int why_not_taken() const;

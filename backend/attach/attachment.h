@@ -32,6 +32,8 @@ class Attachment {
   Attachment& operator=(const Attachment&) = delete;
 
   int connection() const { return process_->connection(); }
+  CollectWindows& windows() const { return process_->memory().windows; }
+  void wake() const { process_->wake(); }  // once they have changed
   // Brings over what is there; says whether that was anything.
   bool drain();
   // Notes when the process ended, if it has: before another one begins, which may be the same rank again.

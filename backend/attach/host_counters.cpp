@@ -14,9 +14,10 @@ constexpr std::string_view kName = "nvml";
 
 }  // namespace
 
-HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup)
-    : on_note_(setup.on_note), starting_([this, &collection, clock, &setup] {
-        const std::optional<Error> failed = failure_of([&] { start(collection, clock, setup.tool_version); });
+HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clock, const CollectWindows* windows,
+                           const AttachSetup& setup)
+    : on_note_(setup.on_note), starting_([this, &collection, clock, windows, &setup] {
+        const std::optional<Error> failed = failure_of([&] { start(collection, clock, windows, setup.tool_version); });
         if (!failed) return;
         why_not_ = fmt::format("{}; {}", failed->what(), failed->hint());
         on_note_("", fmt::format("{} does not collect here: {}", kName, why_not_));
@@ -26,13 +27,14 @@ HostCounters::~HostCounters() {
   if (starting_.joinable()) starting_.join();
 }
 
-void HostCounters::start(const CollectingNote& collection, const ClockFit& clock, const std::string& tool_version) {
+void HostCounters::start(const CollectingNote& collection, const ClockFit& clock, const CollectWindows* windows,
+                         const std::string& tool_version) {
   ShardWriterOptions options;
   options.shard = {ShardKind::kRank, ShardClock::kRaw, -1, collection.collection};
   options.write.tool_version = tool_version;
   shard_ = std::make_unique<ShardWriter>(fmt::format("{}/{}.host.db", collection.folder, collection.stem), options);
   shard_->set_clock(clock);
-  collector_ = std::ranges::find(collectors(), kName, &CollectorRow::name)->start(*shard_, {});
+  collector_ = std::ranges::find(collectors(), kName, &CollectorRow::name)->start(*shard_, {.windows = windows});
 }
 
 CollectorRecord HostCounters::finish() {

@@ -16,8 +16,10 @@ namespace spscope {
 class HostCounters {
  public:
   // Starts reading, with a shard of its own: on a thread, as NVML and CUDA's driver may take seconds for it. Where that
-  // cannot be, it says why and does nothing. What it is given outlives it.
-  HostCounters(const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup);
+  // cannot be, it says why and does nothing. `windows`: when they are wanted; null: always. What it is given outlives
+  // it.
+  HostCounters(const CollectingNote& collection, const ClockFit& clock, const CollectWindows* windows,
+               const AttachSetup& setup);
   ~HostCounters();
   HostCounters(const HostCounters&) = delete;
   HostCounters& operator=(const HostCounters&) = delete;
@@ -26,7 +28,8 @@ class HostCounters {
   CollectorRecord finish();
 
  private:
-  void start(const CollectingNote& collection, const ClockFit& clock, const std::string& tool_version);
+  void start(const CollectingNote& collection, const ClockFit& clock, const CollectWindows* windows,
+             const std::string& tool_version);
 
   const AttachNotes on_note_;
   std::unique_ptr<ShardWriter> shard_;

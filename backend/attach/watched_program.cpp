@@ -60,7 +60,8 @@ void ignore_failed_writes() {
 }
 
 WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
-                               const std::vector<std::pair<std::string, std::string>>& variables) {
+                               const std::vector<std::pair<std::string, std::string>>& variables, int own_signal)
+    : own_signal_(own_signal) {
   sigset_t taken;
   ::sigemptyset(&taken);
   ::sigaddset(&taken, SIGCHLD);
@@ -95,6 +96,10 @@ void WatchedProgram::answer_signals() {
   signalfd_siginfo info;
   while (::read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == own_signal_) {
+      ++own_signals_;
+      continue;
+    }
     // What the kernel sends, as for a key of the terminal, the program got itself.
     if (signal != SIGCHLD && info.ssi_code != SI_KERNEL && !end_) ::kill(pid_, signal);
   }

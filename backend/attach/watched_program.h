@@ -19,12 +19,12 @@ void ignore_failed_writes();
 
 class WatchedProgram {
  public:
-  // Starts it, with these variables in its environment. From now on this thread, and those that it starts, take signals
-  // only by answer_signals(), and none at all once this is gone: a second Ctrl+C would end the writing of the file.
-  // This process, and not the program, may then open as many files as the hard limit says.
-  // Throws Error(kLaunch).
+  // Starts it, with these variables in its environment; of signals that attach gets, `own_signal` is not passed on.
+  // From now on this thread, and those that it starts, take signals only by answer_signals(), and none at all once this
+  // is gone: a second Ctrl+C would end the writing of the file. This process, and not the program, may then open as
+  // many files as the hard limit says. Throws Error(kLaunch).
   WatchedProgram(const std::vector<std::string>& command,
-                 const std::vector<std::pair<std::string, std::string>>& variables);
+                 const std::vector<std::pair<std::string, std::string>>& variables, int own_signal = 0);
   ~WatchedProgram();
   WatchedProgram(const WatchedProgram&) = delete;
   WatchedProgram& operator=(const WatchedProgram&) = delete;
@@ -32,6 +32,8 @@ class WatchedProgram {
   int descriptor() const { return signals_; }  // readable when signals wait
   // Passes signals on, and looks whether the program has ended.
   void answer_signals();
+  // How often the own signal came since it was last asked.
+  int take_own_signals() { return std::exchange(own_signals_, 0); }
   // How it ended, as waitpid(2) says; nothing while it runs.
   std::optional<int> end() const { return end_; }
   pid_t pid() const { return pid_; }
@@ -39,6 +41,8 @@ class WatchedProgram {
  private:
   pid_t pid_ = -1;
   int signals_ = -1;
+  const int own_signal_;
+  int own_signals_ = 0;
   std::optional<int> end_;
 };
 

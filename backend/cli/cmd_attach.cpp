@@ -1,13 +1,18 @@
 // `spscope attach -o OUT -- PROGRAM ...`: runs a program that knows nothing of spscope, and stores what its GPUs do.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/wait.h>
 
+#include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <sstream>
+#include <vector>
 
 #include "backend/attach/attach.h"
 #include "backend/attach/watched_program.h"
@@ -19,6 +24,7 @@
 #include "backend/collect/progress_page.h"
 #include "backend/launch/mpirun.h"
 #include "backend/record/collector_texts.h"
+#include "backend/store/observed_run.h"
 #include "collectors/cuda_driver.h"
 
 namespace spscope {
@@ -26,9 +32,30 @@ namespace {
 
 struct AttachFlags {
   std::vector<std::string> command;
-  std::string output, scratch, acknowledge;
-  bool force = false;
+  std::string output, scratch, acknowledge, signal;
+  double delay_s = kNotGiven, duration_s = kNotGiven;
+  bool force = false, profiler_ranges = false;
+
+  static constexpr double kNotGiven = -1;
 };
+
+// Throws Error(kUsage): two of the ways of saying when exclude each other.
+WindowSetup window_of(const AttachFlags& flags) {
+  const bool has_delay = flags.delay_s >= 0, has_duration = flags.duration_s >= 0;
+  std::vector<std::string> ways;
+  if (has_delay || has_duration) ways.emplace_back(has_delay ? "--delay" : "--duration");
+  if (!flags.signal.empty()) ways.emplace_back("--signal");
+  if (flags.profiler_ranges) ways.emplace_back("--profiler-ranges");
+  if (ways.size() > 1)
+    throw Error(ErrorCode::kUsage, fmt::format("{} exclude each other", fmt::join(ways, " and ")),
+                "give one of them: --delay and --duration say by the clock when attach collects, --signal lets you say "
+                "it, and --profiler-ranges lets the program say it");
+  WindowSetup setup = {.is_timed = has_delay || has_duration, .profiler_ranges = flags.profiler_ranges};
+  if (has_delay) setup.delay_ns = std::llround(flags.delay_s * 1e9);
+  if (has_duration) setup.duration_ns = std::llround(flags.duration_s * 1e9);
+  if (!flags.signal.empty()) setup.signal = flags.signal == "USR1" ? SIGUSR1 : SIGUSR2;
+  return setup;
+}
 
 // In the tree of a build, of an installation and of the portable bundle alike.
 std::string path_of_library() {
@@ -60,6 +87,11 @@ class Notes {
     for (const std::string& line : all_.lines_of_later()) print("also of " + line);
   }
 
+  // What happens, and is no note.
+  void tell(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    print(text);
+  }
   // What is no note: it stands elsewhere in the JSON.
   // Its lines are each said to be of this program: the names of processes are theirs.
   void print(const std::string& text) {
@@ -81,14 +113,31 @@ class Notes {
   TextsOfProcesses all_;
 };
 
+// Why processes that were collected recorded nothing.
+std::string why_nothing_was_recorded(const AttachEnd& end, const WindowSetup& window) {
+  if (!window.is_used()) return "its processes recorded nothing";
+  if (!end.windows.empty())
+    return fmt::format("its processes recorded nothing {}, when attach collected", windows_text(end.windows));
+  if (window.profiler_ranges)
+    return "no process called cudaProfilerStart(), after which attach collects; without --profiler-ranges it collects "
+           "all the time";
+  if (window.signal != 0)
+    return fmt::format(
+        "attach did not get {0}, which starts collecting: send it by kill -{0} with the number that "
+        "attach prints when it starts",
+        signal_name(window.signal).substr(3));
+  return fmt::format("the program ended before the {} s of --delay were over",
+                     static_cast<double>(window.delay_ns) * 1e-9);
+}
+
 // "o.db" was not made, and why.
-void explain_nothing(const std::string& path, const AttachEnd& end, Notes& notes) {
+void explain_nothing(const std::string& path, const AttachEnd& end, const WindowSetup& window, Notes& notes) {
   const auto was_not_made = [&](const std::string& why) {
     notes.say(fmt::format("\"{}\" was not made: {}", path, why));
   };
   if (end.processes > 0 && !end.losses.empty())
     return was_not_made("none of what its processes recorded could be stored");
-  if (end.processes > 0) return was_not_made("its processes recorded nothing");
+  if (end.processes > 0) return was_not_made(why_nothing_was_recorded(end, window));
   if (end.not_collected > 0)
     return was_not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other started it",
                                     end.not_collected, end.not_collected == 1 ? "" : "es"));
@@ -113,10 +162,11 @@ MergedRanks ranks_of(const RunOutput& output) {
 }
 
 // What was collected becomes OUT. That it did not is said, and changes nothing of how the program ended.
-Kept keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page, CommandContext& context, Notes& notes) {
+Kept keep(RunOutput& output, const AttachEnd& end, const WindowSetup& window, const ProgressPage& page,
+          CommandContext& context, Notes& notes) {
   if (end.processes == 0 || !holds_events(output.note())) {
     output.discard();
-    explain_nothing(output.path(), end, notes);
+    explain_nothing(output.path(), end, window, notes);
     return {.report = {}, .ranks = ranks_of(output), .error = end.failure};
   }
   Result<MergeReport> report = capture([&] {
@@ -132,6 +182,7 @@ Kept keep(RunOutput& output, const AttachEnd& end, const ProgressPage& page, Com
 void say_what_was_kept(Notes& notes, const std::string& path, const AttachEnd& end, const MergeReport& report) {
   notes.print(fmt::format("wrote {} with {} events of {} process{}", path, report.events, end.processes,
                           end.processes == 1 ? "" : "es"));
+  if (!end.windows.empty()) notes.print(fmt::format("  collected {}", windows_text(end.windows)));
   if (report.dropped > 0) notes.print(fmt::format("  {} more were dropped because a buffer was full", report.dropped));
   if (report.unreadable > 0) notes.print(fmt::format("  {} more were unreadable", report.unreadable));
   if (const std::int64_t lost = report.lost + end.lost; lost > 0)
@@ -163,9 +214,17 @@ Json json_of(const Error& error) {
           {"hint", error.hint().empty() ? Json() : Json(error.hint())}};
 }
 
+// In nanoseconds from the begin of the program; null: attach collected all the time.
+Json json_of(std::span<const CollectWindow> windows, const WindowSetup& window) {
+  if (!window.is_used()) return Json();
+  Json list = Json::array();
+  for (const CollectWindow& one : windows) list.push_back({{"begin_ns", one.begin_ns}, {"end_ns", one.end_ns}});
+  return list;
+}
+
 // What is said as text, on a line of its own: what the program printed before it may have no end of line.
-void print_json(std::ostream& out, const std::string& path, const AttachEnd& end, const Kept& kept,
-                const Notes& notes) {
+void print_json(std::ostream& out, const std::string& path, const AttachEnd& end, const WindowSetup& window,
+                const Kept& kept, const Notes& notes) {
   const bool was_killed = WIFSIGNALED(end.wait_status);
   Json collectors = Json::array();
   for (const CollectorRecord& record : end.collectors) collectors.push_back(json_of(record, kept.ranks));
@@ -178,6 +237,7 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
                        {"processes", end.processes},
                        {"not_collected", end.not_collected},
                        {"ranks", Json(kept.ranks.all)},
+                       {"windows", json_of(end.windows, window)},
                        {"events", report.events},
                        {"dropped", report.dropped},
                        {"unreadable", report.unreadable},
@@ -192,6 +252,8 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
   Notes notes(context.err);
   AttachSetup setup;
   setup.command = flags.command;
+  setup.window = window_of(flags);
+  setup.on_window = [&](const std::string& text) { notes.tell(text); };
   setup.library = path_of_library();
   setup.acknowledge = flags.acknowledge;
   setup.tool_version = std::string(kVersion);
@@ -211,10 +273,10 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
     end = *ended;
     notes.say_of_the_others();
     if (!end.losses.empty()) losses.write({end.lost, end.losses});
-    const Kept kept = keep(output, end, page, context, notes);
+    const Kept kept = keep(output, end, setup.window, page, context, notes);
     if (kept.report) say_what_was_kept(notes, flags.output, end, *kept.report);
     if (!kept.ranks.text.empty()) notes.say(kept.ranks.text);
-    if (context.json) print_json(context.out, flags.output, end, kept, notes);
+    if (context.json) print_json(context.out, flags.output, end, setup.window, kept, notes);
     page.set_end(exit_code_of(end.wait_status));
   }
   return end_like(end.wait_status);
@@ -223,6 +285,7 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
 }  // namespace
 
 Command declare_attach() {
+  constexpr double kMostSeconds = 1e7;
   auto flags = std::make_shared<AttachFlags>();
   Command command;
   command.flags = {
@@ -236,6 +299,23 @@ Command declare_attach() {
       {.names = "--scratch",
        .help = "folder on a local disk for what is collected until then; that of temporary files when not given",
        .target = &flags->scratch},
+      {.names = "--delay",
+       .help = "collect from so long after the start of the program",
+       .target = &flags->delay_s,
+       .rule = NumberBetween{0, kMostSeconds},
+       .value_name = "SECONDS"},
+      {.names = "--duration",
+       .help = "collect for so long, from --delay or the start of the program; the program goes on",
+       .target = &flags->duration_s,
+       .rule = NumberBetween{0.001, kMostSeconds},
+       .value_name = "SECONDS"},
+      {.names = "--signal",
+       .help = "collect from when attach gets this signal until it gets it again",
+       .target = &flags->signal,
+       .rule = OneOf{{"USR1", "USR2"}}},
+      {.names = "--profiler-ranges",
+       .help = "collect of each process what is between cudaProfilerStart and cudaProfilerStop",
+       .target = &flags->profiler_ranges},
       {.names = "--acknowledge",
        .help = "a named pipe or a file that gets a line for each commit",
        .target = &flags->acknowledge,

@@ -17,6 +17,7 @@
 #include "backend/record/collector_texts.h"
 #include "backend/store/check_pages.h"
 #include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/observed_run.h"
 #include "backend/store/sqlite/table_rows.h"
 #include "backend/store/store_reader.h"
 
@@ -126,8 +127,10 @@ void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
          incident.rank < 0 ? incident.message : fmt::format("rank {}: {}", incident.rank, incident.message), false});
 }
 
-// What collectors took, and what they did not collect.
+// When they collected, where that was not all the time, what collectors took, and what they did not collect.
 void add_collectors(std::vector<Finding>& findings, const StoreReader& reader) {
+  for (const ObservedRun& run : observed_runs(reader))
+    if (!run.windows.empty()) findings.push_back({"collected", windows_text(run.windows) + " of the program"});
   struct Texts {
     TextsOfProcesses costs, notes;
   };

@@ -4,8 +4,9 @@
 // environment of the program. A process connects and sends an AttachRequest; the answer is one byte, kAttachAccepted,
 // with the descriptor of a SharedTrace, or the end of the connection. A process that cannot take the memory sends an
 // AttachFault. The connection then says only that the other side is there: it ends with the process, however that ends.
-// Since neither the socket nor the memory has a name in a file system,
-// nothing is left of them when both sides are killed at once. Each side requires the other to be of its own user.
+// attach sends a byte, kAttachWake, when it has changed SharedTrace::windows. Since neither the socket nor the memory
+// has a name in a file system, nothing is left of them when both sides are killed at once. Each side requires the other
+// to be of its own user.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ struct AttachRequest {
 };
 static_assert(sizeof(AttachRequest) == 24);
 
-inline constexpr char kAttachAccepted = '+';
+inline constexpr char kAttachAccepted = '+', kAttachWake = '!';
 
 struct AttachFault {
   std::int32_t error = 0;  // errno

@@ -2,7 +2,8 @@
 // a ring for each track, and a log of what events refer to. Whatever the program had published when it ended, however
 // it ended, can still be read there.
 //
-// One process writes (shared_trace_sink.h), one reads (shared_trace_reader.h), and neither waits for the other. All
+// One process writes (shared_trace_sink.h), one reads (shared_trace_reader.h), and neither waits for the other. The
+// reader may say when events are wanted (collect_windows.h). All
 // zeros is an empty one, and only pages that were written take memory. Both sides must be of one layout: the program
 // says which it has when it asks for the memory (attach_request.h).
 #pragma once
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/record/collect_windows.h"
 #include "backend/record/event_ring.h"
 
 namespace spscope {
@@ -72,6 +74,7 @@ struct SharedTrace {
   std::atomic<std::uint64_t> log_refused{0};  // entries that found no room
   std::array<TrackCounters, kMaxTracks> tracks;
   std::array<Cost, kMaxCollectors> costs;
+  CollectWindows windows;
   alignas(8) std::array<std::uint8_t, kLogBytes> log;
   std::array<RingRecord, kRecords> records;
 };

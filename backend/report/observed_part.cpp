@@ -246,6 +246,7 @@ Part observed_part(const Observation& o) {
   if (o.last_event_ns > o.first_event_ns)
     part.subtitle += fmt::format("; {} from its first to its last event",
                                  duration_text(static_cast<double>(o.last_event_ns - o.first_event_ns)));
+  if (!o.run.windows.empty()) part.subtitle += "; collected " + windows_text(o.run.windows);
   if (!o.run.finished)
     part.warnings.push_back({"nobody saw the program end: events of its last moments may be missing"});
   if (std::string missing = missing_events_text(o.recording); !missing.empty())

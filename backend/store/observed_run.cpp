@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "backend/base/bytes.h"
 #include "backend/base/utf8.h"
 #include "backend/store/sqlite/sqlite.h"
@@ -26,7 +29,80 @@ RunRecord record_of(StrategyId strategy) {
   return record;
 }
 
+// The distances below which two windows become one, so that few enough are left.
+void join_nearest(std::vector<CollectWindow>& windows) {
+  if (windows.size() <= kMostWindows) return;
+  std::vector<std::int64_t> gaps;
+  for (std::size_t i = 1; i < windows.size(); ++i) gaps.push_back(windows[i].begin_ns - windows[i - 1].end_ns);
+  const auto widest_joined = gaps.begin() + static_cast<std::ptrdiff_t>(windows.size() - kMostWindows - 1);
+  std::ranges::nth_element(gaps, widest_joined);
+  std::vector<CollectWindow> joined;
+  for (const CollectWindow& window : windows) {
+    if (!joined.empty() && window.begin_ns - joined.back().end_ns <= *widest_joined)
+      joined.back().end_ns = window.end_ns;
+    else
+      joined.push_back(window);
+  }
+  windows = std::move(joined);
+}
+
+// "2000000000-3000000000 5000000000-": the last is open. What makes no sense is left out.
+std::vector<CollectWindow> windows_of(const StoreReader& reader) {
+  std::vector<CollectWindow> windows;
+  const QueryResult found = reader.query("SELECT value FROM main.meta WHERE key = 'collected_ns'");
+  const std::string text = found.rows.empty() ? "" : found.rows[0][0].value_or("");
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end && windows.size() < kMostWindows) {
+    CollectWindow window;
+    const auto [dash, no_begin] = std::from_chars(at, end, window.begin_ns);
+    if (no_begin != std::errc() || dash == end || *dash != '-') break;
+    const auto [rest, no_end] = std::from_chars(dash + 1, end, window.end_ns);
+    if (window.end_ns >= window.begin_ns) windows.push_back(window);
+    at = std::find(rest, end, ' ');
+    if (at != end) ++at;
+  }
+  return windows;
+}
+
 }  // namespace
+
+void set_collect_windows(StoreWriter& writer, std::vector<CollectWindow> windows) {
+  join_nearest(windows);
+  std::string text;
+  for (const CollectWindow& window : windows) {
+    text += fmt::format("{}{}-", text.empty() ? "" : " ", window.begin_ns);
+    if (window.end_ns != CollectWindow::kOpen) text += std::to_string(window.end_ns);
+  }
+  Statement(writer.database(), "INSERT OR REPLACE INTO meta (key, value) VALUES ('collected_ns', ?)").run(text);
+}
+
+std::string windows_text(std::span<const CollectWindow> windows) {
+  constexpr std::size_t kMostNamed = 3;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  std::int64_t shortest_ns = kSecond;
+  for (const CollectWindow& window : windows) shortest_ns = std::min(shortest_ns, window.end_ns - window.begin_ns);
+  const int digits = shortest_ns == kSecond ? 1 : shortest_ns >= kSecond / 100 ? 3 : 6;
+  const auto text_of = [&](std::int64_t begin_ns, std::int64_t end_ns) {
+    const std::string from = fmt::format("from {:.{}f} s", static_cast<double>(begin_ns) * 1e-9, digits);
+    return end_ns == CollectWindow::kOpen
+               ? from + " on"
+               : fmt::format("{} to {:.{}f} s", from, static_cast<double>(end_ns) * 1e-9, digits);
+  };
+  if (windows.size() > kMostNamed) {
+    double all_ns = 0;
+    for (const CollectWindow& window : windows) all_ns += static_cast<double>(window.end_ns - window.begin_ns);
+    const std::string text =
+        fmt::format("in {} windows {}", windows.size(), text_of(windows.front().begin_ns, windows.back().end_ns));
+    return windows.back().end_ns == CollectWindow::kOpen
+               ? text
+               : fmt::format("{}, {:.{}f} s in all", text, all_ns * 1e-9, digits);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == windows.size() ? " and " : ", ") + text_of(windows[i].begin_ns, windows[i].end_ns);
+  return text;
+}
 
 std::string ObservedRun::short_command() const {
   constexpr std::size_t kMost = 200;
@@ -71,6 +147,7 @@ std::vector<ObservedRun> observed_runs(const StoreReader& reader) {
         const std::vector<RepeatRecord> repeats = reader.repeats(run.run_id);
         ObservedRun& o = observed.emplace_back(
             ObservedRun{run.run_id, workload.config_toml, workload.ranks, workload.nodes, run.finished});
+        o.windows = windows_of(reader);
         if (repeats.empty()) continue;
         o.begin_ns = repeats.front().begin_ns;
         o.end_ns = o.begin_ns + repeats.front().makespan_ns;

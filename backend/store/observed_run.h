@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backend/base/ids.h"
+#include "backend/record/collect_windows.h"
 
 namespace spscope {
 
@@ -21,6 +23,8 @@ struct ObservedRun {
   int ranks = 1, nodes = 1;
   bool finished = false;                  // false: nobody saw the program end, and the times are 0
   std::int64_t begin_ns = 0, end_ns = 0;  // run clock
+  // When events were collected, on the run clock, in order; none: all the time.
+  std::vector<CollectWindow> windows = {};
 
   // The command in headings and messages: what goes beyond 200 bytes is "…".
   std::string short_command() const;
@@ -30,6 +34,13 @@ struct ObservedRun {
 RunId begin_observed_run(StoreWriter& writer, const std::string& command);
 // With the ranks and nodes that took part. REQUIRES: end_ns >= begin_ns.
 void end_observed_run(StoreWriter& writer, const ObservedRun& ended);
+
+// When events are collected, on the run clock and in order, in place of what was said before; a file keeps at most
+// kMostWindows, of more those that are nearest to each other become one.
+inline constexpr std::size_t kMostWindows = 256;
+void set_collect_windows(StoreWriter& writer, std::vector<CollectWindow> windows);
+// "from 2.0 s to 3.0 s", of many "in 12 windows from 2.0 s to 60.0 s, 4.1 s in all".
+std::string windows_text(std::span<const CollectWindow> windows);
 
 // Of a file; none in a file of strategies.
 std::vector<ObservedRun> observed_runs(const StoreReader& reader);

@@ -43,6 +43,13 @@ class CuptiCollector final : public Collector {
     if (failed) throw Error(*failed);
   }
 
+  void pause() noexcept override { session_.pause(); }
+  void resume() noexcept override {
+    const std::int64_t begin_ns = now_ns();
+    session_.resume();
+    resumed_ns_ = begin_ns;
+  }
+
   void begin_launch(int rank, RunId run, OpId op) noexcept override {
     if (!stopped_.load(std::memory_order_relaxed)) session_.push_id(pushed_id({rank, run, op}));
   }
@@ -57,7 +64,8 @@ class CuptiCollector final : public Collector {
     cost.callback_ns = session_.callback_ns();
     cost.memory_bytes = session_.buffer_bytes() + trace_.memory_bytes();
     const std::int64_t refused = trace_.num_refused();
-    cost.records = ledger.stored() - refused;
+    // Records of a buffer are left out before the ledger counts it.
+    cost.records = std::max<std::int64_t>(0, ledger.stored() - refused - trace_.num_left_out());
     cost.dropped = ledger.dropped() + ledger.unreadable() + refused;
     return cost;
   }
@@ -68,9 +76,11 @@ class CuptiCollector final : public Collector {
   SessionOptions with_settling(SessionOptions options, const CollectedProcess& process) {
     options.ids = is_of_plan(process);
     options.after_flush = [this] { settle(); };
+    options.on_profiler_call = process.on_profiler_call;
     return options;
   }
   void settle() {
+    if (const std::int64_t resumed_ns = resumed_ns_.exchange(0); resumed_ns != 0) trace_.end_ranges(resumed_ns);
     trace_.settle(now_ns() - kHoldNs);
     report_missed();
   }
@@ -85,6 +95,7 @@ class CuptiCollector final : public Collector {
   CuptiTrace trace_;
   std::int64_t dropped_ = 0, unreadable_ = 0;  // that the sink was told of
   std::atomic<bool> stopped_{false};
+  std::atomic<std::int64_t> resumed_ns_{0};  // and open ranges of before are still to be ended; 0: none
   Session session_;
 };
 

@@ -102,4 +102,9 @@ struct MarkerLayout {
 };
 static_assert(sizeof(MarkerLayout) == 56);
 
+// How that begins which a callback of a call of the driver gets.
+struct CallbackLayout {
+  std::uint32_t site = 0;  // 0: before the call, 1: after it
+};
+
 }  // namespace spscope::cupti

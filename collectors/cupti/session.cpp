@@ -25,8 +25,18 @@ constexpr std::uint32_t kForced = 1;  // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED: buffe
 
 constexpr std::uint32_t kSystemThreadIds = 1;  // CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
 
-// CUPTI wants a subscriber, and we want none of its callbacks: they would run in every call of the program.
-void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
+// CUPTI wants a subscriber. We want no callbacks, which would run in every call of the program, but for these two.
+constexpr std::uint32_t kDriverCalls = 1;  // CUPTI_CB_DOMAIN_DRIVER_API; the runtime calls the driver for both
+constexpr std::uint32_t kProfilerStart = 308, kProfilerStop = 309;
+constexpr std::uint32_t kBeforeCall = 0, kAfterCall = 1;
+
+// All that is asked for after the start, and before the stop, is in the range.
+void called_back(void* user, std::uint32_t, std::uint32_t id, const void* data) {
+  const std::uint32_t site = static_cast<const CallbackLayout*>(data)->site;
+  const auto& tell = *static_cast<const std::function<void(bool)>*>(user);
+  if (id == kProfilerStart && site == kAfterCall) tell(true);
+  if (id == kProfilerStop && site == kBeforeCall) tell(false);
+}
 
 // NVTX, which is a part of the program, loads whatever this names when the program first uses it, and nothing else.
 bool has_nvtx_injection() {
@@ -79,9 +89,10 @@ void Session::subscribe() {
   std::array<char, 64> other = {};  // as long as CUPTI's names are
   SubscriberParameters parameters = {.name = kName, .other_name = other.data(), .other_name_bytes = other.size()};
   const Calls& calls = library_.calls;
+  auto* const user = const_cast<std::function<void(bool)>*>(&options_.on_profiler_call);
   const int result = calls.cuptiSubscribe_v2 != nullptr
-                         ? calls.cuptiSubscribe_v2(&subscriber_, ignore, nullptr, &parameters)
-                         : calls.cuptiSubscribe(&subscriber_, ignore, nullptr);
+                         ? calls.cuptiSubscribe_v2(&subscriber_, called_back, user, &parameters)
+                         : calls.cuptiSubscribe(&subscriber_, called_back, user);
   if (result == kSuccess) return;
   subscriber_ = nullptr;
   result_ = result;
@@ -123,6 +134,7 @@ void Session::start() {
       result != kSuccess)
     note("", failure(library_, "cuptiActivityFlushPeriod", result));
   enable_all();
+  if (options_.on_profiler_call) watch_profiler_calls();
   decoder_ = std::thread([this] { decode_until_drained(); });
 }
 
@@ -140,6 +152,26 @@ void Session::enable_all() {
   require("cuptiActivityEnable of kernels",
           library_.calls.cuptiActivityEnable(static_cast<std::uint32_t>(Kind::kKernel)));
   enabled_.push_back(Kind::kKernel);
+}
+
+void Session::watch_profiler_calls() {
+  for (const std::uint32_t id : {kProfilerStart, kProfilerStop})
+    require("cuptiEnableCallback", library_.calls.cuptiEnableCallback(1, subscriber_, kDriverCalls, id));
+}
+
+void Session::pause() noexcept {
+  for (const Kind kind : enabled_) library_.calls.cuptiActivityDisable(static_cast<std::uint32_t>(kind));
+}
+
+void Session::resume() noexcept {
+  for (const Kind kind : enabled_) {
+    const int result = library_.calls.cuptiActivityEnable(static_cast<std::uint32_t>(kind));
+    if (result == kSuccess) continue;
+    static_cast<void>(failure_of([&] {
+      note(fmt::format("records of kind {}", static_cast<std::uint32_t>(kind)),
+           failure(library_, "cuptiActivityEnable", result));
+    }));
+  }
 }
 
 // A library that does not tell sizes yet, in a program that is no run of a plan, is asked again later (learn_sizes).

@@ -34,6 +34,7 @@ struct SessionOptions {
   bool ids = true;
   // On the session's thread, so often: what had ended some time before that has been handed over.
   std::function<void()> after_flush = {};
+  std::function<void(bool starts)> on_profiler_call = {};  // CollectedProcess
 };
 
 // Where records went. Counts of a stopped session grow when CUPTI gives buffers back late.
@@ -68,6 +69,11 @@ class Session {
   // counts as dropped, so synchronise before. Throws the sink's error. Does nothing when called again.
   void stop();
 
+  // Between the two nothing is recorded but chosen calls: CUPTI would not begin with them again (enable_calls). What
+  // came before is still handed over. By one thread at a time, until stop().
+  void pause() noexcept;
+  void resume() noexcept;
+
   // Between the two, calls that this thread makes get the id, by which their work is known
   // (ExternalCorrelationRecord). They do not nest. Any thread, until stop().
   void push_id(std::uint64_t id) noexcept;
@@ -99,6 +105,7 @@ class Session {
   void enable_all();
   bool enable(Kind kind, const char* what);
   void enable_calls();
+  void watch_profiler_calls();
   void end() noexcept;
   void decode_until_drained();
   void learn_sizes();

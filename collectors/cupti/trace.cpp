@@ -80,7 +80,14 @@ void CuptiTrace::take(const Record& record) {
   std::visit([&](const auto& one) { take_one(one); }, record);
 }
 
+bool CuptiTrace::leave_out(std::int64_t begin_ns) {
+  if (process_.wants(begin_ns)) return false;
+  num_left_out_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 void CuptiTrace::take_one(const KernelRecord& kernel) {
+  if (leave_out(kernel.begin_ns)) return;
   WorkDetail what = detail_at(kernel.place);
   what.grid = kernel.grid;
   what.block = kernel.block;
@@ -93,6 +100,7 @@ void CuptiTrace::take_one(const KernelRecord& kernel) {
 }
 
 void CuptiTrace::take_one(const CopyRecord& copy) {
+  if (leave_out(copy.begin_ns)) return;
   WorkDetail what = detail_at(copy.place);
   what.copy_kind = copy.copy_kind;
   what.source_kind = copy.source_kind;
@@ -105,6 +113,7 @@ void CuptiTrace::take_one(const CopyRecord& copy) {
 }
 
 void CuptiTrace::take_one(const MemsetRecord& memset) {
+  if (leave_out(memset.begin_ns)) return;
   stream_at(memset.place)
       .rows.add(work_of(EventCategory::kMemset, memset.begin_ns, memset.end_ns, name("memset"), memset.bytes,
                         memset.correlation, detail(detail_at(memset.place))));
@@ -112,6 +121,7 @@ void CuptiTrace::take_one(const MemsetRecord& memset) {
 
 // On the thread of the call with the same correlation, where calls are recorded.
 void CuptiTrace::take_one(const SynchronizationRecord& wait) {
+  if (leave_out(wait.begin_ns)) return;
   const RecentCalls::Call* const call = calls_.find(wait.correlation);
   WorkDetail what;
   what.synchronization_kind = static_cast<std::uint8_t>(wait.type);
@@ -123,12 +133,14 @@ void CuptiTrace::take_one(const SynchronizationRecord& wait) {
 }
 
 void CuptiTrace::take_one(const OverheadRecord& overhead) {
+  if (leave_out(overhead.begin_ns)) return;
   overhead_.add(work_of(EventCategory::kOverhead, overhead.begin_ns, overhead.end_ns,
                         name(overhead_name(overhead.overhead_kind)), 0, 0, 0));
 }
 
 void CuptiTrace::take_one(const ApiRecord& call) {
   if (call.correlation != 0) calls_.at(call.correlation).thread = call.thread;
+  if (leave_out(call.begin_ns)) return;
   const std::optional<std::string> called = call_name(call);
   if (!called) {
     ++num_parts_;
@@ -150,12 +162,17 @@ void CuptiTrace::take_one(const MarkerRecord& marker) {
     const auto begun = ranges_.find(marker.id);
     if (begun == ranges_.end()) {
       // It began before recording, or its begin was dropped: without begin it has no place.
+      if (process_.windows != nullptr) {
+        ++num_left_out_;
+        return;
+      }
       return sink_.missed(thread_rows(thread, "NVTX").track(), 1, 0);
     }
     end_range(begun->second, marker.time_ns, 0);
     ranges_.erase(begun);
     return;
   }
+  if (leave_out(marker.time_ns)) return;
   const bool has_domain = marker.domain != nullptr && *marker.domain != '\0';
   const char* const text = marker.name == nullptr ? "" : marker.name;
   OpenRange range{marker.time_ns, name(has_domain ? fmt::format("{}: {}", marker.domain, text) : text), thread, 0};
@@ -234,10 +251,16 @@ void CuptiTrace::settle(std::int64_t ended_by_ns, bool all) {
 
 void CuptiTrace::settle(std::int64_t ended_by_ns) { settle(ended_by_ns, false); }
 
+void CuptiTrace::end_ranges(std::int64_t begun_by_ns) {
+  num_parts_ -= static_cast<std::int64_t>(std::erase_if(ranges_, [&](const auto& open) {
+    const bool ends = open.second.begin_ns <= begun_by_ns;
+    if (ends) end_range(open.second, kNeverEnded, kEventUnfinished);
+    return ends;
+  }));
+}
+
 void CuptiTrace::finish() {
-  for (const auto& [id, range] : ranges_) end_range(range, kNeverEnded, kEventUnfinished);
-  num_parts_ -= static_cast<std::int64_t>(ranges_.size());
-  ranges_.clear();
+  end_ranges(kAll);
   settle(kAll, true);
 }
 

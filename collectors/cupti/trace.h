@@ -29,6 +29,8 @@ class CuptiTrace {
   void take(const Record& record);
   // Hands over what ended by then, and had its records within the time that CUPTI takes for them.
   void settle(std::int64_t ended_by_ns);
+  // Ranges that began by then will not end, as recording had paused since.
+  void end_ranges(std::int64_t begun_by_ns);
   // Hands over everything; ranges that have not ended are unfinished.
   void finish();
   // Adds records that never came here to the ledger of CUPTI's own track: which stream they were of, nobody knows.
@@ -40,6 +42,8 @@ class CuptiTrace {
   std::int64_t num_parts() const { return num_parts_; }
   // Events for which rings of tracks had no room: their ledgers count them. Any thread.
   std::int64_t num_refused() const { return num_refused_; }
+  // Records of what began when no events were wanted. Any thread.
+  std::int64_t num_left_out() const { return num_left_out_; }
 
  private:
   // Of a device stream until an op tells the rank, at most so many are held back.
@@ -67,6 +71,7 @@ class CuptiTrace {
   void take_one(const ExternalCorrelationRecord& pushed);
   void take_one(const MarkerRecord& marker);
   void end_range(const OpenRange& range, std::int64_t end_ns, std::uint32_t flags);
+  bool leave_out(std::int64_t begin_ns);
   void settle(Stream& stream, std::int64_t ended_by_ns, bool all);
   void settle(std::int64_t ended_by_ns, bool all);
   void count_memory();
@@ -96,7 +101,7 @@ class CuptiTrace {
   std::map<WorkDetail, WorkDetailId> details_;
   std::int64_t num_parts_ = 0;
   std::size_t num_host_rows_ = 0;  // of threads_
-  std::atomic<std::int64_t> memory_bytes_{0}, num_refused_{0};
+  std::atomic<std::int64_t> memory_bytes_{0}, num_refused_{0}, num_left_out_{0};
 };
 
 }  // namespace spscope::cupti

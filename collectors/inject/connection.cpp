@@ -111,7 +111,12 @@ bool Connection::is_ours() const {
 bool Connection::wait_for_end(int most_ms) const {
   if (!is_ours()) return true;
   pollfd readable = {.fd = socket_, .events = POLLIN, .revents = 0};
-  return ::poll(&readable, 1, most_ms) > 0;  // the other side never sends: it is the end
+  if (::poll(&readable, 1, most_ms) <= 0) return false;
+  // A byte says that windows have changed; without one it is the end.
+  if (!is_ours()) return true;
+  char byte = 0;
+  const ssize_t received = ::recv(socket_, &byte, 1, MSG_DONTWAIT);
+  return received == 0 || (received < 0 && errno != EAGAIN);
 }
 
 void Connection::close() const {

@@ -16,8 +16,8 @@ class Connection {
   static std::optional<Connection> open();
 
   SharedTrace& memory() const { return *memory_; }
-  // Waits so long at most, and says whether the other side is gone, close() was called by another thread, or the
-  // program closed the descriptor.
+  // Waits so long at most, or until the other side wakes this process, and says whether it is gone, close() was called
+  // by another thread, or the program closed the descriptor.
   bool wait_for_end(int most_ms) const;
   // Says that this process leaves no more.
   void close() const;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -11,7 +12,9 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/record/shared_trace_sink.h"
 #include "collectors/inject/connection.h"
@@ -31,12 +34,16 @@ std::string text_of(const Error& error) {
 
 class Injected {
  public:
-  explicit Injected(const Connection& connection) : connection_(connection), sink_(connection.memory()) {}
+  explicit Injected(const Connection& connection)
+      : connection_(connection), sink_(connection.memory()), windows_(connection.memory().windows) {}
 
   void start() {
     tell_rank();
     // attach knows what the process is called and which rank it is, and names its tracks.
-    const CollectedProcess process = {.process = "attached"};
+    CollectedProcess process = {.process = "attached"};
+    if (windows_.when() != CollectWhen::kAlways) process.windows = &windows_;
+    if (windows_.when() == CollectWhen::kInProfilerRanges)
+      process.on_profiler_call = [this](bool starts) { profiler_called(starts); };
     for (const InjectedCollector& row : injected_collectors()) {
       std::unique_ptr<Collector> collector;
       if (const std::optional<Error> failed = failure_of([&] { collector = row.start(sink_, process); }))
@@ -45,8 +52,16 @@ class Injected {
         collectors_.push_back({row.name, std::move(collector), sink_.collector(row.name)});
     }
     tell_notes();
+    {
+      const std::lock_guard lock(window_mutex_);
+      may_turn_ = process.windows != nullptr;
+    }
+    follow_windows();
     std::thread([this] {
-      while (!connection_.wait_for_end(kTellCostsMs)) tell_costs();
+      while (!connection_.wait_for_end(next_look_ms())) {
+        follow_windows();
+        tell_costs();
+      }
       end();
     }).detach();
   }
@@ -61,6 +76,10 @@ class Injected {
 
   // What collectors still have is in the memory before the connection ends.
   void end() noexcept {
+    {
+      const std::lock_guard lock(window_mutex_);
+      may_turn_ = false;
+    }
     const std::lock_guard lock(mutex_);
     if (ended_ || ::getpid() != pid_) return;
     ended_ = true;
@@ -88,6 +107,33 @@ class Injected {
     for (const Started& one : collectors_)
       for (const std::string& text : one.collector->notes()) note(one.name, text, one.number);
   }
+  // While no window is near, collectors rest.
+  void turn(bool on) noexcept {
+    if (!may_turn_ || std::exchange(are_on_, on) == on) return;
+    for (const Started& one : collectors_) on ? one.collector->resume() : one.collector->pause();
+  }
+  void follow_windows() {
+    const std::lock_guard lock(window_mutex_);
+    const bool was_on = are_on_;
+    turn(windows_.need_events(now_ns()));
+    const std::int64_t late_ns = are_on_ && !was_on ? now_ns() - windows_.newest()->begin_ns : 0;
+    if (late_ns > 0)
+      sink_.note("it began to collect " + std::to_string(late_ns / 1'000'000 + 1) +
+                 " ms after the window had opened; leave the program a free core");
+  }
+  // By the thread of the program that calls.
+  void profiler_called(bool starts) noexcept {
+    if (::getpid() != pid_) return;
+    const std::lock_guard lock(window_mutex_);
+    if (!starts) return windows_.close(now_ns());
+    turn(true);
+    windows_.open(now_ns());
+  }
+  int next_look_ms() const {
+    constexpr std::int64_t kMostNs = std::int64_t{kTellCostsMs} * 1'000'000;
+    const std::int64_t now = now_ns();
+    return static_cast<int>((std::min(windows_.next_change_ns(now) - now, kMostNs) + 999'999) / 1'000'000);
+  }
   void tell_costs() {
     const std::lock_guard lock(mutex_);
     if (!ended_) store_costs();
@@ -102,7 +148,10 @@ class Injected {
   SharedTraceSink sink_;
   std::mutex variables_mutex_;  // of what follows
   LauncherVariables variables_;
-  std::mutex mutex_;  // of what follows
+  CollectWindows& windows_;
+  std::mutex window_mutex_;                // of the next two, and of turning collectors on and off
+  bool may_turn_ = false, are_on_ = true;  // collectors begin at work
+  std::mutex mutex_;                       // of what follows
   bool ended_ = false;
   std::vector<Started> collectors_;
   std::set<std::string> told_;

@@ -37,6 +37,7 @@ void* Communicators::add(const CommunicatorFacts& facts, int* mask, int wanted) 
     row.removed_ns = row.missed = 0;
     row.sent.clear();
     row.received.clear();
+    row.counts_all = watching_;
     num_rows_.store(std::max(num_rows_.load(), index + 1));
     return pack({HandleKind::kCommunicator, index, row.use});
   }
@@ -76,7 +77,7 @@ std::int64_t Communicators::next_sequence(const void* context, int peer, bool se
   Row* const row = row_of(handle);
   if (row == nullptr || peer < 0 || peer >= kMaxPeers) return -1;
   const std::lock_guard lock(row->mutex);
-  if (row->use != handle.use) return -1;
+  if (row->use != handle.use || !row->counts_all) return -1;
   std::vector<std::uint32_t>& counts = send ? row->sent : row->received;
   const auto at = static_cast<std::size_t>(peer);
   const std::size_t peers = std::max(at + 1, static_cast<std::size_t>(std::clamp(row->facts.num_ranks, 0, kMaxPeers)));
@@ -99,6 +100,7 @@ void Communicators::watch(bool on) noexcept {
     Row& row = rows_[index];
     const std::lock_guard lock(row.mutex);
     if (row.life == Life::kLive) set_mask(row.mask, on ? row.wanted : 0);
+    row.counts_all &= on;
   }
 }
 

@@ -34,7 +34,7 @@ class Communicators {
   // What v3 tells only with operations.
   void learn(const void* context, const CommunicatorFacts& facts) noexcept;
   bool lives(const void* context) noexcept;
-  // The next number of a send to, or receive from, this peer; -1 when it cannot be counted.
+  // The next number of a send to, or receive from, this peer; -1 when it cannot be counted, or not all before were.
   std::int64_t next_sequence(const void* context, int peer, bool send) noexcept;
   // An operation that found no room.
   void count_missed(const void* context) noexcept;
@@ -67,6 +67,7 @@ class Communicators {
     int wanted = 0;
     std::int64_t removed_ns = 0, missed = 0;
     std::vector<std::uint32_t> sent, received;  // by peer
+    bool counts_all = false;                    // NCCL was asked for each operation since it was made
   };
   Row* row_of(const Handle& handle) noexcept;
 

@@ -45,6 +45,9 @@ class NcclCollector final : public Collector {
     if (const std::optional<Error> failed = failure()) throw Error(*failed);
   }
 
+  void pause() noexcept override { watch().pause(true); }
+  void resume() noexcept override { watch().pause(false); }
+
   CollectorCost cost() const override {
     const std::lock_guard lock(mutex_);
     if (!output_) return {};

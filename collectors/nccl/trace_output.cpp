@@ -106,12 +106,13 @@ EventRing& TraceOutput::thread_ring(int thread) {
 }
 
 void TraceOutput::put(const Operation& operation, Row& row, bool last, std::int64_t now_ns) {
-  if (row.ring == nullptr) row.ring = &sink_.ring(row.track, kRingRecords);
   if (operation.pair_timer != 0) {
     row.clock.seen(operation.pair_timer, operation.pair_host_ns);
     if (operation.called_ns != 0 && operation.first_start_timer != 0)
       row.clock.not_before(operation.first_start_timer, operation.called_ns);
   }
+  const std::int64_t begun_ns = operation.called_ns != 0 ? operation.called_ns : operation.start_ns;
+  if (!process_.wants(begun_ns)) return;
   counts_.given_up += operation.given_up;
   counts_.enqueued_only += operation.enqueued_only;
   counts_.without_device += operation.first_start_ns != 0 && operation.first_start_timer == 0;
@@ -120,7 +121,7 @@ void TraceOutput::put(const Operation& operation, Row& row, bool last, std::int6
   record.kind = RingKind::kCollective;
   record.span.name = name(operation_name(operation));
   record.span.flags = event_flags(EventCategory::kTransfer);
-  record.span.begin_ns = operation.called_ns != 0 ? operation.called_ns : operation.start_ns;
+  record.span.begin_ns = begun_ns;
   if (times.begin_ns != 0) record.span.begin_ns = std::min(record.span.begin_ns, times.begin_ns);
   const std::int64_t enqueued_ns = std::max(record.span.begin_ns, operation.stop_ns);
   if (operation.given_up && last && times.end_ns == 0) {
@@ -136,6 +137,7 @@ void TraceOutput::put(const Operation& operation, Row& row, bool last, std::int6
   record.sequence = operation.sequence;
   record.bytes = operation.bytes;
   record.peer = operation.point_to_point ? operation.peer : -1;
+  if (row.ring == nullptr) row.ring = &sink_.ring(row.track, kRingRecords);
   push(*row.ring, record);
   put_error(row, now_ns);
 }
@@ -156,6 +158,7 @@ void TraceOutput::put_error(Row& row, std::int64_t now_ns) {
 }
 
 void TraceOutput::put(const EndedCall& call) {
+  if (!process_.wants(call.begin_ns)) return;
   const std::string_view function = call.function.view();
   const std::string text = function.empty() ? "ncclGroupEnd" : fmt::format("nccl{}", function);
   push(thread_ring(call.thread), RingRecord::of(WorkEvent{.span = {.begin_ns = call.begin_ns,

@@ -133,21 +133,34 @@ void Watch::prepare() {
   (void)calls().take_ended();
 }
 
+void Watch::turn_on_or_off() noexcept {
+  const bool on = wanted_ && !paused_;
+  if (on) open_.store(true, std::memory_order_release);
+  communicators_.watch(on);
+  if (!on) open_.store(false, std::memory_order_release);
+}
+
 void Watch::open() noexcept {
-  open_.store(true, std::memory_order_release);
-  communicators_.watch(true);
+  wanted_ = true;
+  turn_on_or_off();
+}
+
+void Watch::pause(bool on) noexcept {
+  const std::lock_guard lock(begin_mutex_);
+  paused_ = on;
+  turn_on_or_off();
 }
 
 void Watch::close() noexcept {
   const std::lock_guard lock(begin_mutex_);
   start_ = {};
-  communicators_.watch(false);
-  open_.store(false, std::memory_order_release);
+  wanted_ = false;
+  turn_on_or_off();
 }
 
 void Watch::end() noexcept {
   const std::lock_guard lock(begin_mutex_);
-  taken_ = false;
+  taken_ = paused_ = false;
 }
 
 Watch& watch() noexcept {

@@ -49,6 +49,8 @@ class Watch {
   void prepare();
   // From now on NCCL is asked for events. REQUIRES: prepare() was called.
   void open() noexcept;
+  // Between pause(true) and pause(false) NCCL is asked for nothing, also by communicators that are made meanwhile.
+  void pause(bool on) noexcept;
   // No operation and no call starts any more, and neither does `start`; those under way go on.
   void close() noexcept;
   // Others may begin.
@@ -65,8 +67,9 @@ class Watch {
 
  private:
   static constexpr std::int64_t kMeasureOne = 64;
-  std::mutex begin_mutex_;  // of the next two, and of making communicators against them
-  bool taken_ = false;
+  void turn_on_or_off() noexcept;
+  std::mutex begin_mutex_;  // of the next three, and of making communicators against them
+  bool taken_ = false, wanted_ = false, paused_ = false;
   std::function<void()> start_;  // none: it was called, or nobody collects
   std::atomic<bool> open_{false};
   Communicators communicators_;

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
@@ -26,7 +27,8 @@ class NvmlCollector final : public Collector {
  public:
   NvmlCollector(TraceSink& sink, const CollectedProcess& process)
       : found_(find_gpus(library_, ask_cuda(), process.devices)),
-        sampler_(library_, found_.gpus, sink, process, now_ns) {
+        sampler_(library_, found_.gpus, sink, process, now_ns),
+        windows_(process.windows) {
     const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
     ::pthread_setname_np(thread_.native_handle(), "nvml-sampler");
@@ -60,7 +62,13 @@ class NvmlCollector final : public Collector {
   void run() {
     const PaceClock clock = {.now = now_ns, .wait = [this](std::int64_t until_ns) { return wait(until_ns); }};
     failed_ = failure_of([&] {
-      left_out_ = work_at_pace(clock, kPeriodNs, [this] {
+      bool rested = false;
+      left_out_ = work_at_pace(clock, kPeriodNs, [&] {
+        if (windows_ != nullptr && !windows_->contains(now_ns())) {
+          rested = true;
+          return;
+        }
+        if (std::exchange(rested, false)) sampler_.begin_anew();
         sampler_.sample();
         thread_ns_.store(thread_cpu_ns(), std::memory_order_relaxed);
       });
@@ -85,6 +93,7 @@ class NvmlCollector final : public Collector {
   const Library library_;
   const FoundGpus found_;
   Sampler sampler_;
+  const CollectWindows* const windows_;  // null: always
   std::atomic<std::int64_t> thread_ns_ = 0, left_out_ = 0;
   std::optional<Error> failed_;  // of the sink: by the thread, read when it has ended
   std::mutex mutex_;             // of stopping_

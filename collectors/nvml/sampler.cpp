@@ -107,6 +107,12 @@ void Sampler::sample() {
   sample_next_slow();
 }
 
+void Sampler::begin_anew() {
+  for (SampledGpu& gpu : gpus_)
+    for (std::vector<Series>* const kind : {&gpu.calls, &gpu.fields, &gpu.slow})
+      for (Series& series : *kind) series.any &= series.source->form != Form::kRate;
+}
+
 void Sampler::sample_fields(SampledGpu& gpu) {
   const int result = library_.calls().nvmlDeviceGetFieldValues(
       gpu.gpu.handle, static_cast<int>(gpu.field_values.size()), gpu.field_values.data());

@@ -31,6 +31,8 @@ class Sampler {
   // A sample of each quantity of each GPU. Slow sources take turns: one of them a call, so that a call takes about
   // 20 ms however many there are. By one thread. Throws Error of the sink's.
   void sample();
+  // Before the first sample after a pause: what was added meanwhile is in no rate.
+  void begin_anew();
   // Tells the sink which samples could not be taken. After the last sample().
   void finish();
 

@@ -50,6 +50,11 @@ expect_refused 'spscope check needs a folder' 'folder: what run --dump wrote' --
 expect_refused 'needs a command' 'command: the program' -- attach -o z.db --
 expect_refused 'no flag -c' 'put -- before the program' 'spscope attach ... -- python3 ...' -- attach -o z.db python3 -c pass
 expect_refused 'did you mean "--scratch"? Else put -- before' -- attach -o z.db --scrtch /tmp true
+expect_refused '--delay and --signal exclude each other' 'give one of them' -- attach -o z.db --delay 1 --signal USR1 -- true
+expect_refused '--duration and --signal and --profiler-ranges exclude' -- attach -o z.db --duration 1 --signal USR2 --profiler-ranges -- true
+expect_refused '--delay: -1 is outside' -- attach -o z.db --delay -1 -- true
+expect_refused '--duration: 0 is outside' -- attach -o z.db --duration 0 -- true
+expect_refused '--signal: "KILL" is not a choice' 'USR1, USR2' -- attach -o z.db --signal KILL -- true
 expect_refused 'spscope mask' 'info, generate, import' -- mask
 expect_refused '--seconds: 0.1 is outside [1, 3600]' -- calibrate --seconds 0.1
 expect_refused '--every' '"often"' '0.1 to 60' -- watch kept.db --every often

@@ -1,4 +1,5 @@
 // Calls of the fake CUDA driver about itself, its devices and contexts.
+#include <cudaProfiler.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "tests/fake_cuda/fake.h"
+#include "tests/fake_cuda/observed.h"
 
 namespace spscope::fake_cuda {
 namespace {
@@ -97,6 +99,14 @@ CUresult cuInit(unsigned) {
   if (!fake().initialised) load_injection();
   fake().initialised = true;
   return fake().settings.devices == 0 ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuProfilerStart() {
+  return call([] { observe_call(kProfilerStartCall); });
+}
+
+CUresult cuProfilerStop() {
+  return call([] { observe_call(kProfilerStopCall); });
 }
 
 CUresult cuDriverGetVersion(int* version) {

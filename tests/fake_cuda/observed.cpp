@@ -11,6 +11,13 @@ std::atomic<const FakeDriverObserver*> current_observer{nullptr};
 
 }  // namespace
 
+void observe_call(std::uint32_t callback) {
+  const FakeDriverObserver* const observer = current_observer;
+  if (observer == nullptr) return;
+  observer->passed(callback, false);
+  observer->passed(callback, true);
+}
+
 Observed::Observed(std::uint32_t callback, int kind, const CUstream_st& stream) : observer_(current_observer) {
   if (observer_ == nullptr) return;
   work.kind = kind;

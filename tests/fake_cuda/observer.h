@@ -23,6 +23,8 @@ struct FakeDriverObserver {
   std::uint32_t (*called)(std::uint32_t callback) = nullptr;
   std::uint64_t (*now_ns)() = nullptr;
   void (*worked)(const FakeDriverWork* work) = nullptr;
+  // Before and after a call by this thread that starts no work.
+  void (*passed)(std::uint32_t callback, bool after) = nullptr;
 };
 
 extern "C" {

@@ -6,13 +6,16 @@
 namespace spscope::fake_cupti {
 namespace {
 
-CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpti_CallbackFunc callback) {
+CUptiResult subscribe(CUpti_SubscriberHandle* subscriber, const char* call, CUpti_CallbackFunc callback, void* user) {
   const CUptiResult result = planted(call);
   if (result != CUPTI_SUCCESS) return result;
   if (subscriber == nullptr || callback == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (fake().subscribed || !fake().settings.other.empty()) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   fake().subscribed = true;
   fake().process = getpid();
+  fake().callback = callback;
+  fake().user = user;
+  fake().called_back.clear();
   observe_driver(true);
   *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&fake());
   return CUPTI_SUCCESS;
@@ -57,17 +60,25 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void*) {
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user) {
   const Lock lock(fake().mutex);
-  return subscribe(subscriber, "cuptiSubscribe", callback);
+  return subscribe(subscriber, "cuptiSubscribe", callback, user);
+}
+
+CUptiResult cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle, CUpti_CallbackDomain domain,
+                                CUpti_CallbackId id) {
+  const Lock lock(fake().mutex);
+  if (domain != CUPTI_CB_DOMAIN_DRIVER_API || enable == 0) return CUPTI_ERROR_INVALID_PARAMETER;
+  fake().called_back.insert(id);
+  return planted("cuptiEnableCallback");
 }
 
 #if SPSCOPE_FAKE_CUPTI == 13
-CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void*,
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user,
                               CUpti_SubscriberParams* parameters) {
   const Lock lock(fake().mutex);
   if (parameters->structSize != sizeof *parameters) return CUPTI_ERROR_INVALID_PARAMETER;
-  const CUptiResult result = subscribe(subscriber, "cuptiSubscribe", callback);
+  const CUptiResult result = subscribe(subscriber, "cuptiSubscribe", callback, user);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && parameters->oldSubscriberName != nullptr)
     parameters->oldSubscriberName[fake().settings.other.copy(parameters->oldSubscriberName,
                                                              parameters->oldSubscriberSize - 1)] = '\0';

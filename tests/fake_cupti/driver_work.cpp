@@ -78,11 +78,20 @@ void write_copy(const FakeDriverWork& work) {
   }
 }
 
+// As "correlation begin_ns recorded", where SPSCOPE_FAKE_CUPTI_KERNELS names a file.
+void log_kernel(const FakeDriverWork& work) {
+  static const char* const path = std::getenv("SPSCOPE_FAKE_CUPTI_KERNELS");
+  if (path == nullptr) return;
+  std::ofstream(path, std::ios::app) << work.correlation << ' ' << work.begin_ns << ' '
+                                     << enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) << '\n';
+}
+
 void worked(const FakeDriverWork* work) {
   const Lock lock(fake().mutex);
   fake().unended.erase(work->correlation);
   if (!fake().subscribed) return;
   ++fake().driver_work[work->kind];
+  if (work->kind == FakeDriverWork::kKernel) log_kernel(*work);
   switch (work->kind) {
     case FakeDriverWork::kKernel:
       if (enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) write_kernel(*work);
@@ -108,7 +117,19 @@ void worked(const FakeDriverWork* work) {
   }
 }
 
-constexpr FakeDriverObserver kObserver = {called, now_ns, worked};
+// As CUPTI does, without a lock: whoever is called back may call it.
+void passed(std::uint32_t callback, bool after) {
+  CUpti_CallbackFunc tell = nullptr;
+  {
+    const Lock lock(fake().mutex);
+    if (fake().subscribed && fake().called_back.contains(callback)) tell = fake().callback;
+  }
+  CUpti_CallbackData data = {};
+  data.callbackSite = after ? CUPTI_API_EXIT : CUPTI_API_ENTER;
+  if (tell != nullptr) tell(fake().user, CUPTI_CB_DOMAIN_DRIVER_API, callback, &data);
+}
+
+constexpr FakeDriverObserver kObserver = {called, now_ns, worked, passed};
 
 template <typename Function>
 Function* of_driver(const char* name) {

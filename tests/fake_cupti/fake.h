@@ -49,6 +49,9 @@ struct State {
   Settings settings;
   bool subscribed = false;
   int process = 0;  // that subscribed
+  CUpti_CallbackFunc callback = nullptr;
+  void* user = nullptr;
+  std::set<std::uint32_t> called_back;  // calls of the driver
   std::set<std::uint32_t> kinds;
   std::set<std::pair<int, std::uint32_t>> calls;  // domain and id
   bool buffer_for_each_thread = SPSCOPE_FAKE_CUPTI == 13;

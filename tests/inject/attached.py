@@ -37,13 +37,14 @@ class Attached(unittest.TestCase):
         self.library = shutil.copy(self.LIBRARY, self.home / "lib/spscope/libspscope_inject.so")
         (self.home / "scratch").mkdir()
         self.out = self.home / "out.db"
+        self.window = ()  # flags that say when attach collects
         self.environment = {name: value for name, value in os.environ.items() if name not in OF_LAUNCHERS + OF_TOOLS}
         self.environment["TMPDIR"] = str(self.home / "scratch")
 
     def command(self, *words):
         """Flags of attach come before the program."""
         flags = words[:2] if words[0] == "--acknowledge" else words[:1] if words[0] == "--json" else ()
-        return [self.home / "bin/spscope", "attach", *map(str, flags), "-o", self.out, "--",
+        return [self.home / "bin/spscope", "attach", *map(str, (*self.window, *flags)), "-o", self.out, "--",
                 *map(str, words[len(flags):])]
 
     def attach(self, *words, code=0, limits="true"):

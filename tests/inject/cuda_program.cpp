@@ -6,6 +6,9 @@
 //   mapped NAME prints whether a library whose path has this in it is mapped
 //   gpu N       the GPU of what follows; at first 0
 //   work N      N rounds on it (tests/fake_cuda/program)
+//   on, off     waits until the fake CUPTI that it opened records kernels, or does not
+//   steady      works until that has been on and is off
+//   profile X   calls cuProfilerX of the driver, which are Start and Stop
 //   nccl V      a communicator of an NCCL that knows profilers up to interface V (nccl_work.h)
 //   join HASH RANKS RANK  one of as many ranks, with this hash
 //   reduce N    N all-reduces
@@ -66,8 +69,42 @@ void start_driver() {
   std::exit(9);
 }
 
+void* newest_library = nullptr;
+
+bool records_kernels() {
+  constexpr int kKernels = 10;  // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+  auto* const enabled = reinterpret_cast<unsigned long long (*)()>(dlsym(newest_library, "spscope_fake_cupti_enabled"));
+  return (enabled() >> kKernels & 1) != 0;
+}
+
+template <typename Condition>
+void wait_for(const Condition& condition) {
+  while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void work_until_it_was_recorded() {
+  bool was_on = false;
+  spscope::fake_cuda::work_on_device_while([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const bool is_on = records_kernels();
+    const bool is_over = was_on && !is_on;
+    was_on |= is_on;
+    return !is_over;
+  });
+}
+
+#ifdef __clang__
+[[clang::no_sanitize("function")]]
+#endif
+void call_profiler(const char* what) {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  auto* const call = reinterpret_cast<int (*)()>(dlsym(driver, (std::string("cuProfiler") + what).c_str()));
+  if (call() != 0) std::exit(9);
+}
+
 void open_library(const char* path) {
-  if (dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr) return;
+  newest_library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (newest_library != nullptr) return;
   std::fprintf(stderr, "no library: %s\n", dlerror());
   std::exit(9);
 }
@@ -151,6 +188,9 @@ int main(int argc, char** argv) {
     if (what == "mapped" && ++i < argc) print_whether_mapped(argv[i]);
     if (what == "gpu") gpu = number();
     if (what == "work") spscope::fake_cuda::work_on_device(number(), gpu);
+    if (what == "on" || what == "off") wait_for([&] { return records_kernels() == (what == "on"); });
+    if (what == "steady") work_until_it_was_recorded();
+    if (what == "profile" && ++i < argc) call_profiler(argv[i]);
     if (what == "join") {
       const auto hash = static_cast<std::uint64_t>(number());
       const int num_ranks = number();
@@ -164,7 +204,10 @@ int main(int argc, char** argv) {
     if (what == "leave") nccl.reset();
     if (what == "range" && ++i < argc) spscope::mark_range(argv[i]);
     if (what == "range-of" && (i += 2) < argc) mark_range_of(argv[i - 1], argv[i]);
-    if (what == "print" && ++i < argc) std::puts(argv[i]);
+    if (what == "print" && ++i < argc) {
+      std::puts(argv[i]);
+      std::fflush(stdout);
+    }
     if (what == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number()));
     for (int fd = 3; what == "close-all" && fd < 1024; ++fd) close(fd);
     for (int more = what == "pairs" ? number() : 0; more > 0; --more)

@@ -22,6 +22,10 @@ void check(CUresult result) {
 }  // namespace
 
 void work_on_device(int rounds, int gpu) {
+  work_on_device_while([&] { return rounds-- > 0; }, gpu);
+}
+
+void work_on_device_while(const std::function<bool()>& goes_on, int gpu) {
   CUcontext context = nullptr;
   CUmodule module = nullptr;
   CUfunction fill = nullptr;
@@ -37,7 +41,7 @@ void work_on_device(int rounds, int gpu) {
   const std::array<std::uint32_t, kWords> words = {};
   FillWords argument = {reinterpret_cast<std::uint32_t*>(memory), kWords, 7};
   std::array<void*, 1> arguments = {&argument};
-  for (int round = 0; round < rounds; ++round) {
+  while (goes_on()) {
     check(cuLaunchKernel(fill, 1, 1, 1, 32, 1, 1, 0, stream, arguments.data(), nullptr));
     check(cuMemcpyHtoDAsync(memory, words.data(), sizeof words, stream));
     check(cuMemsetD8Async(memory, 0, 32, stream));

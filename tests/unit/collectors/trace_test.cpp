@@ -48,6 +48,43 @@ TEST_F(CuptiTraceTest, AStreamIsHeldUntilAnOpTellsItsRank) {
   EXPECT_EQ(only_track().records[1].run, RunId{9});
 }
 
+// Ranges that began outside have no begin; one that began inside and never ended, as recording paused, is unfinished.
+TEST_F(CuptiTraceTest, WhatBeginsOutsideOfWindowsIsLeftOutAndNotLost) {
+  const auto windows = std::make_unique<CollectWindows>();
+  CuptiTrace of_windows{sink, {.process = "p", .windows = windows.get()}};
+  windows->open(100);
+  windows->close(200);
+  windows->open(300);
+  const auto take = [&](std::int64_t begin_ns) {
+    of_windows.take(KernelRecord{.begin_ns = begin_ns, .end_ns = begin_ns + 150, .name = "attend"});
+  };
+  for (const std::int64_t begin_ns : {99, 100, 199, 200, 299, 300}) take(begin_ns);
+  windows->close(400);
+  take(400);
+  const auto mark_in_windows = [&](std::int64_t time_ns, std::uint32_t flags, std::uint32_t id) {
+    of_windows.take(MarkerRecord{.time_ns = time_ns, .flags = flags, .id = id, .thread = 5, .name = "step"});
+  };
+  mark_in_windows(50, kBegin, 1);
+  mark_in_windows(150, kBegin, 2);
+  mark_in_windows(160, kEnd, 1);
+  of_windows.end_ranges(250);
+  mark_in_windows(310, kBegin, 3);
+  mark_in_windows(450, kEnd, 3);
+  of_windows.finish();
+  std::vector<std::pair<std::int64_t, std::int64_t>> kernels, ranges;
+  for (const KeptTrace::KeptTrack& track : sink.tracks())
+    for (const RingRecord& record : track.records)
+      (event_category(record.span.flags) == EventCategory::kKernel ? kernels : ranges)
+          .emplace_back(record.span.begin_ns, record.span.end_ns);
+  std::ranges::sort(kernels);
+  std::ranges::sort(ranges);
+  using Spans = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(kernels, (Spans{{100, 250}, {199, 349}, {300, 450}}));
+  EXPECT_EQ(ranges, (Spans{{150, kNeverEnded}, {310, 450}}));
+  EXPECT_EQ(of_windows.num_left_out(), 4 + 2);
+  EXPECT_EQ(sink.ledger().dropped + sink.ledger().unreadable, 0);
+}
+
 TEST_F(CuptiTraceTest, AStreamOfNoOpsIsHeldNoLongerThanSomeThousandRecords) {
   for (std::uint32_t i = 1; i < 4'096; ++i) kernel(i * 20, i);
   trace.settle(1'000'000);

@@ -117,6 +117,11 @@ TEST(ObservedPart, SaysWhoWaitsForWhom) {
     EXPECT_THAT(who_waits_text(o), HasSubstr(words));
     EXPECT_THAT(text_of(o), HasSubstr(words));
   }
+  // The time between windows is nobody's wait.
+  o.skew = two;
+  o.run.windows = {{0, 200'000}, {900'000, 2'000'000}};
+  EXPECT_THAT(who_waits_text(o), HasSubstr("The other rank waits for rank 1 in NCCL's collectives, 40 % of the time"));
+  o.skew = {};
   o.operations[0].begun = 0;
   EXPECT_THAT(who_waits_text(o), HasSubstr("NCCL did not tell when its operations began on the device"));
   o.operations.clear();

@@ -138,6 +138,39 @@ TEST_F(ObservedRunTest, WhoseEndNobodySawIsNotFinished) {
   EXPECT_TRUE(compare_store(reader).empty());
 }
 
+TEST_F(ObservedRunTest, WindowsAreReadAsWrittenAndThoseBeyondTheMostAreJoined) {
+  const auto stored = [&](const std::vector<CollectWindow>& windows) {
+    const std::string head = folder_ / "a.head.db", out = folder_ / "out.db";
+    {
+      StoreWriter writer = StoreWriter::shard(head, testing::head_shard(), {.tool_version = "1.0"});
+      begin(writer);
+      set_collect_windows(writer, {{1, 2}});
+      set_collect_windows(writer, windows);
+      writer.finish();
+    }
+    testing::merge(out, {head}, {.tolerant = true});
+    const std::vector<CollectWindow> read = observed_runs(StoreReader(out)).at(0).windows;
+    std::filesystem::remove(head);
+    std::filesystem::remove(out);
+    return read;
+  };
+  const std::vector<CollectWindow> few = {{2'000'000'000, 3'000'000'000}, {5'000'000'000, CollectWindow::kOpen}};
+  EXPECT_EQ(stored(few), few);
+  EXPECT_EQ(windows_text(few), "from 2.0 s to 3.0 s and from 5.0 s on");
+  std::vector<CollectWindow> many;
+  for (std::int64_t i = 0; i < 300; ++i) many.push_back({i * 100 + i * i, i * 100 + i * i + 50});
+  const std::vector<CollectWindow> joined = stored(many);
+  ASSERT_EQ(joined.size(), kMostWindows);
+  EXPECT_EQ(joined[0], (CollectWindow{0, many[44].end_ns})) << "the first lie nearest to each other";
+  EXPECT_EQ(joined[1], many[45]);
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const CollectWindow four[] = {
+      {kSecond, 2 * kSecond}, {3 * kSecond, 4 * kSecond}, {5 * kSecond, 6 * kSecond}, {9 * kSecond, 11 * kSecond}};
+  EXPECT_EQ(windows_text(four), "in 4 windows from 1.0 s to 11.0 s, 5.0 s in all");
+  const CollectWindow shorter[] = {{kSecond, kSecond + 1'500'000}};
+  EXPECT_EQ(windows_text(shorter), "from 1.000000 s to 1.001500 s");
+}
+
 TEST_F(ObservedRunTest, MayHaveNoRanks) {
   const std::string head = folder_ / "a.head.db", out = folder_ / "out.db";
   for (const std::optional<int> rank : {std::optional<int>(), std::optional(0)}) {

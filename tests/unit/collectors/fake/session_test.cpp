@@ -125,6 +125,24 @@ TEST_P(CuptiSession, WhatIsEnabledIsWhatWasAskedForAndNothingStays) {
   }
 }
 
+TEST_P(CuptiSession, APauseRecordsChosenCallsAlone) {
+  Sink sink;
+  Session session(options_of_attach(), sink.function());
+  const unsigned long long kinds = fake_.enabled();
+  const int calls = fake_.enabled_calls();
+  fake_.run(kEachKind, 1);
+  session.pause();
+  EXPECT_EQ(fake_.enabled(), 0u);
+  EXPECT_EQ(fake_.enabled_calls(), calls);
+  fake_.run(kEachKind, 5);
+  session.resume();
+  EXPECT_EQ(fake_.enabled(), kinds);
+  fake_.run(kEachKind, 1);
+  session.stop();
+  expect_all_accounted_for(session, sink);
+  EXPECT_EQ(sink.all<KernelRecord>().size(), 2 * kEachKind.launches);
+}
+
 TEST_P(CuptiSession, AStopWhileThreadsWorkLosesNoRecord) {
   Sink sink;
   Session session(options({.buffer_bytes = 8'192, .num_buffers = 6, .overflow_bytes = 1'024}), sink.function());

@@ -319,6 +319,24 @@ TEST_P(NcclVersions, NcclIsAskedForEventsOnlyWhileSomebodyCollects) {
   EXPECT_FALSE(nccl_cannot_collect()) << "NCCL has loaded the plugin";
 }
 
+TEST_P(NcclVersions, APauseAsksForNothingAndKnowsCommunicatorsOfMeanwhile) {
+  const int wanted = nccl_.mask();
+  run_channel(enqueue({.function = "Send", .peer = 6}), 10, 20);
+  collector_->pause();
+  EXPECT_EQ(nccl_.mask(), 0);
+  EXPECT_EQ(enqueue({.function = "Send", .peer = 6}), nullptr);
+  void* const other = nccl_.init(kHash + 1, "pp", 2, 0);
+  EXPECT_EQ(nccl_.mask(), 0);
+  collector_->resume();
+  EXPECT_EQ(nccl_.mask(), wanted);
+  run_channel(enqueue({.function = "Send", .peer = 6}), 30, 40);
+  nccl_.finalize(other);
+  const std::vector<KeptTrace::Kept> kept = stop_and_take();
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[0].record.sequence, 0);
+  EXPECT_EQ(kept[1].record.sequence, -1) << "nobody counted those of the pause";
+}
+
 TEST_P(NcclVersions, OneCollectsAtATime) {
   const std::optional<Error> error = failure_of([&] { start_nccl(trace_, {}); });
   ASSERT_TRUE(error);

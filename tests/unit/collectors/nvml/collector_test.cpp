@@ -50,6 +50,22 @@ TEST(NvmlCollector, SamplesOnTheRawClockUntilItIsStopped) {
   EXPECT_NO_THROW(collector->stop());
 }
 
+TEST(NvmlCollector, SamplesAreThoseOfWindows) {
+  FakeNvml fake;
+  KeptTrace sink;
+  const auto windows = std::make_unique<CollectWindows>();
+  const std::unique_ptr<Collector> collector = start_nvml(sink, {.devices = {0}, .windows = windows.get()});
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  const std::int64_t begin_ns = now_ns();
+  windows->open(begin_ns);
+  wait_for_samples(sink, 2);
+  windows->close(now_ns());
+  collector->stop();
+  const std::vector<CounterSample> samples = sink.samples(kTrack);
+  ASSERT_GE(samples.size(), 2u);
+  EXPECT_GE(samples.front().time_ns, begin_ns);
+}
+
 TEST(NvmlCollector, StopDoesNotWaitForTheNextSample) {
   FakeNvml fake;
   KeptTrace sink;
