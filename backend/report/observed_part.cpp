@@ -111,7 +111,9 @@ Section gpus_section(const Observation& o) {
   Section section{"gpus", "GPUs", {}};
   if (o.counters.empty()) return section;
   Table table;
-  table.caption = "Samples of the GPUs of the host, whoever used them, from when a first process used CUDA";
+  table.caption =
+      fmt::format("Samples of the GPUs of the host, whoever used them, {}",
+                  o.run.windows.empty() ? "from when a first process used CUDA" : "while events were collected");
   table.columns = {text_column("counter"), {"min"}, {"mean"}, {"max"}};
   for (const ObservedCounter& c : o.counters) {
     if (c.unit == "J")  // counts up from the first sample

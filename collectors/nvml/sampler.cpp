@@ -196,6 +196,7 @@ void Sampler::fail(SampledGpu& gpu, std::string_view what, std::string_view call
 }
 
 void Sampler::push(EventRing& ring, std::int64_t time_ns, double value) {
+  if (!process_.wants(time_ns)) return;  // the window closed while NVML answered
   ++records_;
   if (!ring.push(RingRecord::of(CounterSample{.time_ns = time_ns, .value = value}))) ++dropped_;
 }

@@ -5,6 +5,7 @@ launches a kernel by its first call of four.
 Usage: as collect_test.py
 """
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -65,8 +66,9 @@ class WindowTest(CollectTest):
                 self.expect_balance()
 
     def test_a_signal_opens_and_closes(self):
-        """The second time, too. The program does not get it."""
+        """The second time, too. The program does not get it. Counters of the GPUs rest outside."""
         self.window = ("--signal", "USR1")
+        self.environment["LD_LIBRARY_PATH"] = os.environ["FAKE_NVML"]
         attach = self.start(PROGRAM, "open", cupti_of(13), "init", "off", "work", 5, "print", "ready", "on", "sleep", 150, "work",
                             20, "print", "worked", "off", "work", 7, "print", "ready", "on", "sleep", 150, "work", 11, "print",
                             "worked", "off", "work", 3, "exit", 6)
@@ -76,6 +78,10 @@ class WindowTest(CollectTest):
         _, said = attach.communicate(timeout=100)
         self.assertEqual(attach.returncode, 6, said)
         self.assertEqual(self.kernels(), kernels_of((6, 25), (33, 43)))
+        (row,) = self.rows("SELECT value FROM meta WHERE key = 'collected_ns'")
+        windows = [tuple(map(int, window.split("-"))) for window in row["value"].split()]
+        samples = [int(row["time_ns"]) for row in self.rows("SELECT time_ns FROM counter")]
+        self.assertEqual([time for time in samples if not any(begin <= time < end for begin, end in windows)], [])
         self.assertIn(f"spscope attach: kill -USR1 {attach.pid} starts and ends collecting\n", said)
         self.assertEqual((said.count("collecting now; "), said.count("collecting has ended; ")), (2, 2), said)
         self.assertRegex(said, r"  collected from [\d.]+ s to [\d.]+ s and from [\d.]+ s to [\d.]+ s\n")
