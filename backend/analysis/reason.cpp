@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "backend/analysis/equal_plans.h"
 #include "backend/analysis/over_ranks.h"
 #include "backend/base/number_text.h"
 
@@ -111,7 +112,7 @@ class CauseWords {
       case Cause::kRows:
         words.add(
             fmt::format("each of its {} launches a rank reads the query rows anew, against {} in {}, which takes ",
-                        launches_text(slower_), launches_text(faster_), faster_.label));
+                        launches_text(slower_), launches_text(faster_), own_label(faster_)));
         return add_more(cause, words);
       case Cause::kTiles:
         words.add(slower_.tiles_redundant.value_or(0) > faster_.tiles_redundant.value_or(0)
@@ -128,8 +129,8 @@ class CauseWords {
         words.add("the other kernels of the layer take ");
         return add_more(cause, words);
       case Cause::kSlowdown:
-        words.add("its transfers run beside compute and slow it by ").add(time(cause));
-        return words.add(other(cause)).add(" (fitted)"), void();
+        words.add("its transfers run beside compute, which they slow by ").add(time(cause));
+        return words.add(other(cause)).add(" (a fitted number)"), void();
       case Cause::kLateRank:
         return add_late(reason_.late, time(cause), ns(slower_, cause), slower_, passes_, words);
       case Cause::kLatency:
@@ -167,7 +168,8 @@ class CauseWords {
   std::string other(Cause cause) const {
     constexpr std::int64_t kShows = 100;  // of what the slower one takes
     const std::int64_t instead = ns(faster_, cause);
-    return instead * kShows < ns(slower_, cause) ? "" : fmt::format(", against {} in {}", text(instead), faster_.label);
+    return instead * kShows < ns(slower_, cause) ? ""
+                                                 : fmt::format(", against {} in {}", text(instead), own_label(faster_));
   }
   std::string messages() const {
     const std::int64_t sent = slower_.messages.value_or(0), instead = faster_.messages.value_or(0);

@@ -181,7 +181,7 @@ Command declare_check() {
        .help = "tokens of the text at the end of each sequence; by default as layer.json says, else none",
        .target = &request->text_tokens,
        .rule = IntegerBetween{0, 1 << 30}},
-      {.names = "--text-first", .help = "the text is at the begin", .target = &request->text_first},
+      {.names = "--text-first", .help = "the text is at the beginning", .target = &request->text_first},
       {.names = "--block",
        .help = "tokens of the blocks of a mask without borders; 1: a mask of single tokens",
        .target = &request->block,

@@ -36,7 +36,7 @@ std::string why_text(const NamedStep& step) {
 
 Table overview(const Explanation& explanation) {
   Table table;
-  table.caption = "Critical path: the chain of operations that takes the whole time; means: over ranks";
+  table.caption = "Critical path: the chain of operations that takes the whole time. Means are over ranks";
   table.columns = {
       text_column("strategy"),     {"layer pass", "makespan"},      {"path compute"}, {"path wire"},     {"path idle"},
       {"mean compute", "compute"}, {"late peer", "wait_late_peer"}, {"wire", "wire"}, {"other", "other"}};

@@ -59,7 +59,7 @@ Report observed_report(std::span<const Observation> observed) {
                 Tone::kPlain});
   report.definitions.blocks.push_back(
       Paragraph{"The program ran: from when attach started it to when it ended. From its first to its last event: from "
-                "the begin of the first kernel, copy, call or operation that was recorded to the end of the last.",
+                "the start of the first kernel, copy, call or operation that was recorded to the end of the last.",
                 Tone::kPlain});
   for (const Observation& o : observed) report.parts.push_back(observed_part(o));
   const Observation& first = observed.front();

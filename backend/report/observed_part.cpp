@@ -88,10 +88,11 @@ Section nccl_section(const Observation& o) {
   drop_empty_columns(table);
   if (begun > 0) {
     std::string note =
-        "Queued: from the call of NCCL until the device began. On device: from then to the end, the wait for ranks "
-        "that came later and the wire together; question 13 of schemas/questions.md tells them apart.";
+        "Queued: from the call of NCCL until the device began. On device: from then to the end, which includes the "
+        "wait "
+        "for ranks that came later and the transfer; question 13 of schemas/questions.md tells them apart.";
     if (begun < count)
-      note += fmt::format(" Of {} of the {} that ended the begin on the device is not known: they are in neither.",
+      note += fmt::format(" For {} of the {} that ended, nobody knows when the device began: they count in neither.",
                           count_text(static_cast<double>(count - begun)), count_text(static_cast<double>(count)));
     table.notes.push_back({std::move(note), {"queued", "on device"}});
   }

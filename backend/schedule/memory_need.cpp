@@ -160,12 +160,12 @@ std::string verdict_text(const MemoryNeed& need) {
   if (need.fits()) text += fmt::format(", with {} GiB to spare", gib_text(need.margin(), 1));
   if (need.tight()) text += ", which is tight";
   std::string parts;
-  if (encoder > 0) parts = fmt::format("the text encoder takes about {} GiB", gib_text(encoder, 1));
+  if (encoder > 0) parts = fmt::format("The text encoder takes about {} GiB", gib_text(encoder, 1));
   if (vae > 0)
-    parts += fmt::format("{} up to {} GiB while it decodes", parts.empty() ? "the VAE takes" : ", and the VAE",
+    parts += fmt::format("{} up to {} GiB while it decodes", parts.empty() ? "The VAE takes" : ", and the VAE",
                          gib_text(vae, 1));
-  if (unknown_vae) parts += fmt::format("{}the size of the VAE is not known here", parts.empty() ? "" : ", and ");
-  return parts.empty() ? text : text + "; " + parts;
+  if (unknown_vae) parts += parts.empty() ? "The size of the VAE is not known" : ". The size of the VAE is not known";
+  return parts.empty() ? text : text + ". " + parts;
 }
 
 std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, const RunSection& run) {

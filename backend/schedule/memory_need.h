@@ -78,7 +78,7 @@ struct MemoryNeed {
 // out, and " of 80" without a limit. Where rounding would hide that it is too much, more digits are shown.
 std::string memory_sentence(const MemoryNeed& need);
 
-// "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight; the text encoder takes
+// "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight. The text encoder takes
 // about 10.6 GiB, and the VAE up to 24.2 GiB while it decodes". REQUIRES: limited.
 std::string verdict_text(const MemoryNeed& need);
 

@@ -93,6 +93,9 @@ expect_refused 'knows no attention backend of it with masks of sparge' '--patter
 # A picture and a film by their size; of several nodes no published run says how far off the time is.
 expect_exit 0 advise --model flux.1-dev --cluster ndr-h100-x2 --set cluster.dp=1
 expect_out 'flux.1-dev, 3072x3072, 37,376 tokens' 'No published run is on several nodes' ' in official code'
+expect_exit 0 advise --model flux.1-dev --cluster ndr-h100-x2 --set cluster.dp=1 --density 0.4 --seeds 1
+expect_out 'No published run is on several nodes'
+expect_not_out 'all of dense'
 expect_refused '--engine wan: it does not run hunyuanvideo' -- advise --model hunyuanvideo --cluster h100x8 --engine wan
 expect_refused 'xdit: docs/engines.md knows no sparse attention of it' 'use --engine sglang' -- advise "${tiny[@]}" --engine xdit
 expect_refused 'did you mean "vllm-omni"?' -- advise "${dense[@]}" --engine vllm

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "backend/base/dtype.h"
+#include "backend/base/errno_remedy.h"
 #include "backend/base/error.h"
 #include "backend/base/listed.h"
 #include "backend/base/nearest_name.h"
@@ -16,6 +18,12 @@
 
 namespace spscope {
 namespace {
+
+// Calls on files are made again at EAGAIN: it is one of mmap(2), whose limit is that of locked memory.
+TEST(ErrnoRemedy, NamesTheLimit) {
+  EXPECT_EQ(remedy_of(EAGAIN), "raise the limit of locked memory (ulimit -l)");
+  EXPECT_EQ(remedy_of(ENOENT, "look"), "look");
+}
 
 TEST(Listed, IsHowSentencesHaveIt) {
   EXPECT_EQ(listed(std::vector<int>{}), "");

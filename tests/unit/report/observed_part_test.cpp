@@ -75,7 +75,7 @@ TEST(ObservedPart, HasOperationsOfNcclWithWhatTheyWaitedFor) {
   // Those of copy engines are in no sum of what the device did.
   observed.operations.push_back({"AllGather CE", 3, 0, 30, 600, 0, 0, 0});
   EXPECT_THAT(text_of(observed), AllOf(HasSubstr("| AllGather CE | 3 | 30 B | 600 ns | – | – | 200 ns |"),
-                                       HasSubstr("Of 3 of the 7 that ended the begin on the device is not known")));
+                                       HasSubstr("For 3 of the 7 that ended, nobody knows when the device began")));
   // An NCCL that does not tell when its device began, and an operation that hangs.
   observed.operations = {{"Send", 2, 1, 300, 800'000, 0, 0, 0}};
   EXPECT_THAT(text_of(observed),

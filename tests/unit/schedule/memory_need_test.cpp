@@ -116,18 +116,17 @@ TEST(MemoryNeed, SaysWhatFitsAndWhatIsNotCounted) {
   const auto bytes = [](double gib) { return static_cast<std::int64_t>(gib * static_cast<double>(kGib)); };
   const Card cards[] = {
       {"all", 80, 31, 10.5, 0.5, 10,
-       "fits together with the text encoder and VAE, with 32.0 GiB to spare; the text encoder takes about 10.5 GiB, "
-       "and "
-       "the VAE up to 6.5 GiB while it decodes"},
+       "fits together with the text encoder and VAE, with 32.0 GiB to spare. The text encoder takes about 10.5 GiB, "
+       "and the VAE up to 6.5 GiB while it decodes"},
       {"tight", 48, 31, 10.5, 0.5, 8,
-       "fits together with the text encoder and VAE, with 2.0 GiB to spare, which is tight; "},
+       "fits together with the text encoder and VAE, with 2.0 GiB to spare, which is tight. "},
       {"VAE out", 48, 31, 10.5, 0.5, 24,
        "fits together with the text encoder, but only with the VAE elsewhere or decoding in tiles, with 6.5 GiB to "
-       "spare; "},
+       "spare. "},
       {"encoder out", 48, 38, 10.5, 0.5, 10,
-       "fits together with the VAE, but only with the text encoder elsewhere, with 3.5 GiB to spare; "},
+       "fits together with the VAE, but only with the text encoder elsewhere, with 3.5 GiB to spare. "},
       {"both out", 32, 31.5, 10.5, 0.5, 24,
-       "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight; "},
+       "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight. "},
       {"neither", 24, 31, 0, 0, 0, "does not fit"},
       {"no companions", 40, 31, 0, 0, 0, "fits, with 9.0 GiB to spare"}};
   for (const auto& [what, gib, total, encoder, vae, decoding, text] : cards) {
