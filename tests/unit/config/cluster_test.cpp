@@ -127,13 +127,13 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
   EXPECT_EQ(engines_with({.strategy = "ring", .ring = 8}, "wan2.1-t2v-14b"),
             (Ids{"sglang", "xdit", "vllm-omni", "wan"}));
   EXPECT_EQ(engines_with(uneven, "cogvideox-2b"), (Ids{"diffusers", "vllm-omni"}));
-  EXPECT_EQ(engines_with(gather, "flux.1-dev"), (Ids{"vllm-omni"}));
+  EXPECT_EQ(engines_with(gather, "flux.1-dev"), (Ids{"sglang", "vllm-omni"}));
   EXPECT_EQ(engines_with(sparse("sparge"), "wan2.1-t2v-14b"), (Ids{"sglang"}));
   for (const char* masks : {"vsa", "a file"})
     EXPECT_EQ(engines_with(sparse(masks), "wan2.1-t2v-14b"), (Ids{"sglang", "vllm-omni"})) << masks;
   EXPECT_EQ(engines_with(sparse("radial"), "wan2.1-t2v-14b"), Ids{});
   EXPECT_EQ(engines_with({.strategy = "megatron_tp", .heads = 40, .tensor = 8, .sharded = true}, "flux.1-dev"),
-            (Ids{"sglang", "xdit"}));
+            (Ids{"sglang"}));
   const std::string own = "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 8";
   EXPECT_EQ(engine_command(find_engine("sglang"), sparse("a file")), own);
   EXPECT_EQ(engine_command(find_engine("sglang"), sparse("sparge")),
@@ -145,6 +145,8 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
   EXPECT_EQ(engines_with({.strategy = "usp", .own_order = true, .ulysses = 2, .ring = 2}, "flux.1-dev"), Ids{});
   EXPECT_EQ(engine_command(find_engine("sglang"), usp),
             "sglang serve --model-path MODEL --num-gpus 16 --enable-cfg-parallel --ulysses-degree 4 --ring-degree 2");
+  EXPECT_EQ(engine_command(find_engine("xdit"), {.strategy = "ulysses", .heads = 24, .ulysses = 4, .compiled = true}),
+            "xdit --model MODEL --ulysses_degree 4 --use_torch_compile");
   EXPECT_EQ(engine_command(find_engine("vllm-omni"), uneven),
             "vllm serve MODEL --omni --num-gpus 4 --usp 4 --ulysses-mode advanced_uaa");
   EXPECT_EQ(engine_command(find_engine("diffusers"), uneven),
