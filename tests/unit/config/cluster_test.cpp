@@ -195,10 +195,10 @@ TEST(ResolveCluster, NodesOfAOneNodeClusterGetOnesThatHaveAsMany) {
     std::string field, presets;
   };
   for (const Row& row :
-       {Row{{.nodes = 64}, "nodes", "hdr-a100-x64 or ndr-b200-x64 or ndr-h100-x64 or ndr-h800-x64 or p4de-x64"},
+       {Row{{.nodes = 64}, "nodes", "hdr-a100-x64, ndr-b200-x64, ndr-h100-x64, ndr-h800-x64 or p4de-x64"},
         Row{{.preset = "a800x8", .ranks = 16},
             "ranks",
-            "hdr-a100-x2 or ndr-b200-x2 or ndr-h100-x2 or ndr-h800-x2 or p4de-x2"},
+            "hdr-a100-x2, ndr-b200-x2, ndr-h100-x2, ndr-h800-x2 or p4de-x2"},
         Row{{.preset = "h100x8", .ranks = 16}, "ranks", "ndr-h100-x2"},
         // More GPUs a node than these have.
         Row{{.nodes = 2, .gpus_per_node = 16}, "nodes", ""}}) {
