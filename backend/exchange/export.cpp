@@ -34,20 +34,20 @@ std::vector<ExportFormat> all_formats() {
 void check_place(const ExportFormat& format, const std::string& path, bool force) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
-  if (format.name == "csv")
-    require_folder(path, "-o");
-  else
-    require_writable(path);
-  if (!std::filesystem::exists(status)) return;
-  if (!format.is_ours(path))
+  const bool exists = std::filesystem::exists(status);
+  if (exists && !format.is_ours(path))
     throw Error(
         ErrorCode::kStoreForeign, fmt::format("\"{}\" exists and is not an export of the format {}", path, format.name),
         std::filesystem::is_directory(status)
             ? fmt::format("name an output inside this folder: -o {}", (std::filesystem::path(path) / "NAME").string())
             : "name another place with -o; --force replaces earlier exports only");
-  if (!force)
+  if (exists && !force)
     throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" exists", path),
                 "name another place with -o, or add --force");
+  if (format.name == "csv")
+    require_folder(path, "-o");
+  else
+    require_writable(path);
 }
 
 }  // namespace

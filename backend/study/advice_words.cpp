@@ -256,7 +256,7 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   add(parts, advice.layout, 0);
   if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
   add(parts, speedup_sentence(advice), 2);
-  add(parts, evidence(judgement), 0);
+  add(parts, evidence(judgement), 1);
   if (advice.result(advice.fastest).end_to_end_ns)
     if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
         !record.empty())

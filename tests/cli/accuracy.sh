@@ -8,8 +8,8 @@ import collections, csv, re, sys
 table = lambda page: [[c.strip() for c in line.split("|")] for line in open(f"{sys.argv[1]}/{page}") if line.startswith("|")]
 summary, measured = table("docs/accuracy.md"), {r["id"]: r for r in csv.DictReader(open(sys.argv[1] + "/bench/measured/end_to_end.csv"))}
 cells = {c[1]: c for c in summary}
-value = [float(re.search(r"([0-9.]+) %", c).group(1)) for c in cells["source unseen"][3:7]]
-said = ["met" in c for c in cells["wanted, unseen"][3:7]]
+value = [float(re.search(r"([0-9.]+) %", c).group(1)) for c in [*cells["source unseen"][3:6], cells["source unseen"][8]]]
+said = ["met" in c for c in [*cells["wanted, unseen"][3:6], cells["wanted, unseen"][8]]]
 assert said == [value[0] <= 11, value[1] >= 80, value[2] <= 14, value[3] >= 85], (value, said)
 assert value[0] <= 11 and value[1] >= 80 and value[2] <= 14 and value[3] >= 79, value
 # Each group of runs is that of its rows, whose predictions are rounded.

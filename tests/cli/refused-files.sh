@@ -155,7 +155,7 @@ expect_files file
 # Of every command that writes: no folder is there, or none can be made, which no line of progress and no result comes before.
 expect_exit 0 run -s ring "${small[@]}" -o kept.db
 expect_exit 0 mask generate dense --grid 1,8,8 -o good.npy
-ls >before
+before=$(find . | sort)
 cat >asked <<'COMMANDS'
 advise --model wan-mini --cluster h100x8 --ranks 2 --save missing/advice.toml
 attach -o missing/attached.db -- true
@@ -179,11 +179,11 @@ COMMANDS
 while read -r line; do
   read -ra words <<<"$line"
   expect_refused 'SPS-158' -- "${words[@]}"
-  [ "$(head -c 13 "$err")" = 'error SPS-158' ] && [ ! -s "$out" ] || fail "something came first: $line"
+  if [ "$(head -c 13 "$err")" != 'error SPS-158' ] || [ -s "$out" ]; then fail "something came first: $line"; fi
 done <asked
 rm asked
-ls | diff before - || fail "something was written"
-rm before kept.db good*.npy
+[ "$(find . | sort)" = "$before" ] || fail "something was written"
+rm kept.db good*.npy
 
 part output-foreign
 # A file of another program is never overwritten, also not with --force, whatever it looks like.
