@@ -55,7 +55,7 @@ expect_json 'd["attention_kernel"] == "flex" and d["implementation"] == "officia
 dense=(--model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --set cluster.guidance=1
   --set cluster.dp=1)
 expect_exit 0 advise "${dense[@]}"
-expect_out 'This is for dense attention.' ' times modelled' 'ask with --density 0.4' ' tokens, dense, ' 'ulysses u4 = snake' \
+expect_out 'This is for dense attention.' ', 10 denoise steps, all times' 'ask with --density 0.4' ' tokens, dense, ' 'ulysses u4 = snake' \
   'dense masks leave nothing to balance'
 expect_not_out 'over seeds' 'prediction'
 expect_exit 0 advise "${dense[@]}" --density 1
