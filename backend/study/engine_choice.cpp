@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
+#include <sstream>
 
 #include "backend/config/profile_layers.h"
 
@@ -69,10 +69,9 @@ void restrict_to(const Engine& engine, Job& job) {
 
 std::vector<std::string> engine_settings(const Engine& engine, const Job& job) {
   std::vector<std::string> settings;
-  for (const auto word : std::views::split(engine.settings, ' '))
-    if (const std::string setting(word.begin(), word.end());
-        !setting.empty() && !job.places.contains(setting.substr(0, setting.find('='))))
-      settings.push_back(setting);
+  std::istringstream all{std::string(engine.settings)};
+  for (std::string setting; all >> setting;)
+    if (!job.places.contains(setting.substr(0, setting.find('=')))) settings.push_back(setting);
   const GpuProfile* gpu = find_gpu(job.cluster.preset.gpu);
   const std::string& pattern = job.config.mask.pattern;
   const std::vector<std::string_view> own = engine.patterns();
