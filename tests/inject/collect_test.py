@@ -200,7 +200,7 @@ class Nvtx(CollectTest):
         done = self.attach(PROGRAM, "open", cupti_of(12), "init", "range", "step")
         self.assertEqual(self.stored_ranges(), ["step"])
         self.assertIn(f"NVTX_INJECTION64_PATH is set to \"{cupti_of(12)}\"", done.stderr)
-        self.assertIn("unset it, and attach sees to that", done.stderr)
+        self.assertIn("Unset the variable, and attach chooses that library", done.stderr)
 
     def test_no_cupti_for_the_first_range(self):
         """None is loaded for it, though the loader would find one, and NVTX does not ask again."""
