@@ -13,8 +13,8 @@ from pathlib import Path
 
 MODELS = ("wan2.1-t2v-1.3b", "wan2.1-t2v-14b", "hunyuanvideo", "cogvideox1.5-5b", "flux.1-dev")
 CLUSTERS = (["h100x8"], ["4090x8", "--ranks", "4"], ["a100x8", "--ranks", "2"], ["ndr-h100-x2"])
-FIRST = re.compile(r"(Use|On a usual host use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in compiled code, (and [0-9.,]+ (s|ms)|but it (cannot run|does not fit)) "
-                   r"(with \w+ )?in official code[.;]")
+FIRST = re.compile(r"(Use|On a usual host use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in (official code[.;]|compiled code, "
+                   r"(and [0-9.,]+ (s|ms)|but it (cannot run|does not fit)) (with \w+ )?in official code[.;])")
 
 
 def engines_of(source):

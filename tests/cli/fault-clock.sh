@@ -38,7 +38,7 @@ part stands-still
 # calibrate_by_ticks FLAG...
 calibrate_by_ticks() {
   INJECT_CLOCK_TICK_MS=500 LD_PRELOAD=$INJECT expect_code 1 "$SPSCOPE" calibrate --seconds 1 "$@"
-  expect_err 'network.link_gbps, network.intra_latency_ns'
+  expect_err 'network.link_gbps and network.intra_latency_ns'
   expect_no_files
 }
 
