@@ -260,9 +260,7 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   if (advice.result(advice.fastest).end_to_end_ns)
     if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
         !record.empty())
-      add(parts,
-          sentence_of(record +
-                      (has_sparse_masks(job) && replica > 1 && !several_nodes ? ", all of dense attention" : "")),
+      add(parts, sentence_of(record + (has_sparse_masks(job) && replica > 1 && !several_nodes ? ", all dense" : "")),
           0);
   add(parts, advice.gather, 1);
   if (facts.sparse_masks)
