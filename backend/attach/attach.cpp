@@ -250,7 +250,7 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
     head.checkpoint();
   };
   Watch watch(setup, note, clock, [&](std::vector<CollectWindow> windows) {
-    // What cannot be written is told at the end.
+    // attach says at the end what it could not write.
     static_cast<void>(failure_of([&] { store_windows(std::move(windows)); }));
   });
   store_windows(watch.windows(CollectWindow::kOpen));

@@ -9,7 +9,7 @@
 
 namespace spscope {
 
-// Before an answer is made: throws Error(kOutputPlace) where --save can write no file, or would replace one that is not
+// Throws Error(kOutputPlace), before an answer is made, where --save can write no file or would replace one that is not
 // of an earlier answer.
 void require_place_of_advice(const std::string& path);
 // Writes flags.save: the run of the fastest and of what it is compared with, as a config.

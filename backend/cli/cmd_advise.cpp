@@ -20,7 +20,8 @@ namespace spscope {
 namespace {
 
 constexpr int kMostLines = 30;
-constexpr std::size_t kMostRows = 6;  // of the table of strategies on so many lines
+constexpr std::size_t kMostRows = 6;          // of the table of strategies on so many lines
+constexpr std::size_t kMostRowsOfWhatIf = 4;  // beside two times each
 
 // Sentences, the question, the table or that of the what-if, what stands behind it, and what to go on with.
 std::string printed(const AdviseFlags& flags, const Answer& answer, const AdviceFacts& facts,
@@ -37,8 +38,8 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
         strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : kMostRows), style)});
   if (what_if)
     for (Block block : what_if->blocks) {
-      if (auto* table = std::get_if<Table>(&block); table && !flags.all && table->rows.size() > kMostRows)
-        table->rows.resize(kMostRows);
+      if (auto* table = std::get_if<Table>(&block); table && !flags.all && table->rows.size() > kMostRowsOfWhatIf)
+        table->rows.resize(kMostRowsOfWhatIf);
       parts.push_back({text_of(block)});
     }
   bool first = true;

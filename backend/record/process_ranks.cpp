@@ -42,7 +42,7 @@ bool is_at_work(const ProcessLife& process) { return !process.device.empty() || 
 
 // As all processes that are in it say.
 struct Communicator {
-  int num_ranks = 0;                   // 0: nobody says
+  int num_ranks = 0;                   // 0: not known
   std::map<int, Places> by_rank = {};  // each process once
   bool agrees = true;
   int size() const { return std::max(num_ranks, by_rank.rbegin()->first + 1); }
@@ -221,7 +221,7 @@ class RankDecision {
     for (std::size_t k = 0; k < order.size(); ++k) give(order[k], static_cast<std::int64_t>(numbers[k]), kByDevice);
   }
 
-  // What a process says that did no work holds only where it is the one that says it.
+  // The claim of a process that did no work counts when no other process makes the same claim.
   void take_idle(std::size_t i) {
     for (int number = 0; number < kNumRankSources; ++number) {
       const auto source = static_cast<RankSource>(number);
