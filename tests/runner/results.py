@@ -1,4 +1,5 @@
 """What a JUnit file of ctest says of each test."""
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 
@@ -20,6 +21,11 @@ class Result:
             if line.startswith('"reason": "'):
                 return line.removeprefix('"reason": "').rstrip('",')
         return lines[-1].removeprefix("skipped: ") if lines else "it does not say why"
+
+    @property
+    def left_out(self):
+        """The tests of a GoogleTest program that skipped themselves, from the list at its end."""
+        return re.findall(r"^\[  SKIPPED \] (\S+)$", self.output.partition("listed below:")[2], re.MULTILINE)
 
 
 def outcome_of(case):

@@ -80,6 +80,8 @@ def report(total, shares, slow, everything, teller):
     for reason, names in skipped(of[SKIPPED]).items():
         some = ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more"
         teller.say(f"skipped: {some}: {reason[:WIDTH]}")
+    if names := [name for entry in of[PASSED] for name in entry.result.left_out]:
+        teller.say(f"skipped inside of programs that passed: {', '.join(names)}; {of[PASSED][0].log} says why")
     for entry in of[FAILED]:
         teller.say(f"{told(entry.result.output)}failed: {entry.result.name}: read {entry.log}")
     for fault in total.faults:

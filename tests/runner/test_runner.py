@@ -18,6 +18,8 @@ PASSED = '<testcase name="a" status="run" time="90"/>'
 FAILED = '<testcase name="b" status="fail" time="1"><failure message=""/><system-out>it is 3\n</system-out></testcase>'
 SKIPPED = ('<testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>'
            "<system-out>looked\nskipped: there is no mpirun\n</system-out></testcase>")
+INSIDE = ('<testcase name="e" status="run" time="1"><system-out>[  SKIPPED ] A.b (0 ms)\n[  PASSED  ] 3 tests.\n'
+          "[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.b\n</system-out></testcase>")
 MISSING = '<testcase name="d" status="notrun"><skipped message="Unable to find executable"/></testcase>'
 SHARES = {"cli": suites.Share("cli", 1, 2, "commands"), "unit": suites.Share("unit", 1, 0, "parts")}
 LISTED = {"tests": [{"name": "a", "properties": [{"name": "LABELS", "value": ["cli", "hostile"]}]},
@@ -55,6 +57,7 @@ class Summary(unittest.TestCase):
         lines, _ = report(PASSED, FAILED, SKIPPED)
         self.assertEqual(lines[lines.index("failed: b: read all.log") - 1], "    it is 3")
         self.assertIn("skipped: c: there is no mpirun", lines)
+        self.assertIn("skipped inside of programs that passed: A.b; all.log says why", report(PASSED, INSIDE)[0])
 
     def test_warnings(self):
         share = "warning: cli took 3.0 minutes; its share in tests/SHARES is 1"
