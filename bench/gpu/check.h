@@ -2,6 +2,7 @@
 // in a process of its own (`gpu-check --check NAME`), since a device that has failed once is lost to its process.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <string>
@@ -32,22 +33,27 @@ struct CheckResult {
 
 // What a check may use.
 struct CheckContext {
+  int rounds = 0;        // of a measurement, at most; 0: as many as the check takes by itself
   bool tiny = false;     // sizes for the fake driver and for tools that slow kernels down a thousand times
   std::string self;      // the path of this program
   std::string programs;  // the folder of spscope and gpu-processes
   std::string scripts;   // the folder of the peers in Python
   std::string out;       // a folder for what the check leaves and for its temporary files
   std::string python;    // the interpreter that may have PyTorch
+
+  // Rounds of a measurement that takes `full` of them on a GPU.
+  int rounds_of(int full, int when_tiny = 1) const {
+    return tiny ? when_tiny : rounds > 0 ? std::min(rounds, full) : full;
+  }
 };
 
 struct Check {
   std::string_view name;  // letters, digits and dashes
-  // Seconds on an H200, for dividing checks into parts; generous, since only the part's limit depends on it.
-  int cost_s;
+  int cost_s;             // seconds on an H100, rounded up; it is stopped after twice as many and 60 s more
   CheckResult (*run)(const CheckContext&);
   std::string_view summary;
 };
-// In the order of checks.def, which is the order in which they run.
+// In the order of checks.def, the worthiest first, which is the order in which they run.
 std::span<const Check> checks();
 // nullptr: there is none of that name.
 const Check* find_check(std::string_view name);

@@ -260,7 +260,7 @@ CheckResult check_attach_torch(const CheckContext& context) {
   CheckResult result;
   TorchComparison comparison(context, result);
   if (!comparison.run_alone()) return result;
-  for (int round = 0; round < (context.tiny ? 1 : 5) && result.faults.empty(); ++round) comparison.run_round(round);
+  for (int round = 0; round < context.rounds_of(5) && result.faults.empty(); ++round) comparison.run_round(round);
   if (result.faults.empty()) comparison.run_both();
   comparison.add_figures();
   return result;

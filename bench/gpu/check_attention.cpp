@@ -24,8 +24,7 @@ constexpr PeerName kFlash{"FLASH_ATTENTION", "FlashAttention-2"}, kCudnn{"CUDNN_
 constexpr double kDensities[] = {0.05, 0.1, 0.2, 0.4, 0.7};
 constexpr int kDenseBlock = 128;
 
-// A median each.
-int num_rounds(bool tiny) { return tiny ? 1 : 20; }
+constexpr int kRounds = 20;  // of which medians are taken
 
 // The ratio of a round is taken inside it, so that a clock that changes between rounds does not enter.
 void compare(AttentionPeer& peer, AttentionBench& bench, int rounds, CheckResult& result) {
@@ -86,7 +85,7 @@ CheckResult check_dense(const CheckContext& context, int tokens) {
   }
   result.facts["peer"] = peer->versions();
   if (!peer->without().empty()) result.facts["peers that are missing"] = peer->without();
-  compare(*peer, bench, num_rounds(context.tiny), result);
+  compare(*peer, bench, context.rounds_of(kRounds), result);
   return result;
 }
 
@@ -101,7 +100,7 @@ CheckResult check_sparse(const CheckContext& context, int block) {
     benches.push_back(std::make_unique<AttentionBench>(sparse_request(heads, tokens, block, density), activations));
   std::vector<std::vector<double>> ratios(benches.size());
   std::vector<double> dense_rates;
-  for (int round = 0; round < num_rounds(context.tiny); ++round)
+  for (int round = 0; round < context.rounds_of(kRounds); ++round)
     for (std::size_t i = 0; i < benches.size(); ++i) {
       dense_rates.push_back(dense_bench.tflop_per_s(dense_bench.run_ms()));
       ratios[i].push_back(benches[i]->tflop_per_s(benches[i]->run_ms()) / dense_rates.back());

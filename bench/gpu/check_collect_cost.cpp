@@ -77,7 +77,7 @@ void add_cost(const Layer& layer, const CuptiHere& cupti, const CheckContext& co
   Stored all;
   // CUPTI was not started in this process yet: what it leaves behind in a driver that it no longer watches is seen.
   for (int i = 0; i < (context.tiny ? 1 : 5); ++i) before.push_back(layer.run_alone_ms());
-  for (int pair = 0; pair < (context.tiny ? 2 : 20); ++pair) {
+  for (int pair = 0; pair < context.rounds_of(20, 2); ++pair) {
     const bool collected_first = pair % 2 == 1;
     if (collected_first) with.push_back(run_collected_ms(layer, cupti, shard, all));
     without.push_back(layer.run_alone_ms());

@@ -165,7 +165,7 @@ CheckResult check_layer_project(const CheckContext& context) {
   const Request request = wan_request(1, context.tiny);
   const Activations activations = generate_activations(request, 1);
   const Plan plan = default_plan("single", request);
-  const int rounds = context.tiny ? 1 : 5;
+  const int rounds = context.rounds_of(5);
   std::vector<double> projected, executed, ratios;
   for (int round = 0; round < rounds; ++round) {
     projected.push_back(projected_ns(plan, request, activations));

@@ -130,7 +130,7 @@ CheckResult check_pack(const CheckContext& context) {
   CheckResult result;
   if (!bench.is_right()) result.faults.emplace_back("cells are not where packing puts them");
   std::vector<double> pack, copy, ratios;
-  for (int round = 0; round < (context.tiny ? 2 : 30); ++round) {
+  for (int round = 0; round < context.rounds_of(30, 2); ++round) {
     copy.push_back(bench.copy_ms());
     pack.push_back(bench.pack_ms());
     ratios.push_back(copy.back() / pack.back());

@@ -28,6 +28,12 @@ class SpawnSetup {
   SpawnSetup() {
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
+    // A Conversation ignores it in this process.
+    sigset_t broken_pipe;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   }
   ~SpawnSetup() {
     posix_spawn_file_actions_destroy(&actions);
@@ -77,7 +83,7 @@ CommandEnd run_command(const std::vector<std::string>& command, const CommandOpt
     posix_spawn_file_actions_adddup2(&setup.actions, STDOUT_FILENO, STDERR_FILENO);
   else
     posix_spawn_file_actions_addopen(&setup.actions, STDERR_FILENO, options.error.c_str(), kToFile, 0644);
-  if (options.own_group) posix_spawnattr_setflags(&setup.attributes, POSIX_SPAWN_SETPGROUP);
+  if (options.own_group) posix_spawnattr_setflags(&setup.attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
   if (const int error = start(command, setup, pid); error == ENOENT)
     return {.found = false};

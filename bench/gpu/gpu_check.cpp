@@ -1,5 +1,5 @@
 // gpu-check: tells whether everything works on the first GPU of this machine, and how fast. docs/gpu-check.md explains
-// its checks, parts and results.
+// its checks, budgets and results.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -9,29 +9,38 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/exit_code.h"
+#include "backend/execute/cuda/context.h"
 #include "backend/execute/device_environment.h"
 #include "backend/launch/stop_signals.h"
+#include "bench/gpu/archive.h"
 #include "bench/gpu/check.h"
+#include "bench/gpu/clocks.h"
 #include "bench/gpu/command.h"
+#include "bench/gpu/diff.h"
 #include "bench/gpu/ipc_side.h"
-#include "bench/gpu/parts.h"
 #include "bench/gpu/results.h"
 
 namespace spscope::gpu_check {
 namespace {
 
 constexpr char kUsage[] =
-    R"(usage: gpu-check [--part K/N] [--only NAME]... [--out DIR] [--resume] [--python PROGRAM] [--tiny]
+    R"(usage: gpu-check [--budget SECONDS] [--only NAME]... [--out DIR] [--archive FILE] [--resume] [--rounds N]
+                 [--python PROGRAM] [--tiny]
        gpu-check --list
-       gpu-check --check NAME [--out DIR] [--python PROGRAM] [--tiny]
+       gpu-check --diff A.json B.json
+       gpu-check --check NAME [--out DIR] [--rounds N] [--python PROGRAM] [--tiny]
 
 Checks spscope on the first GPU of this machine (CUDA_VISIBLE_DEVICES chooses another) and leaves results.json and
 results.md in DIR, by default gpu-check-results.
 
-  --part K/N   only part K of N: each ends within 8 minutes. Parts may share a DIR.
+  --budget S   end within S seconds, at least 30: the checks run in the order of --list, and those that do not fit into
+               what is left are left out and named
   --only NAME  only this check; may be given several times
+  --archive F  after each check, pack the texts in DIR into F (.tar.gz), less than 16 MB
   --resume     leave out what has passed according to DIR
-  --list       the checks, what they cost in seconds, and how many parts are needed; needs no GPU
+  --rounds N   at most N rounds of each measurement
+  --list       the checks and about how many seconds each takes; needs no GPU
+  --diff A B   the figures and verdicts of two results.json side by side
   --check NAME one check in this process; its result as JSON on stdout
   --python     the interpreter whose PyTorch is the peer (python3); without PyTorch comparisons with it are skipped
   --tiny       sizes for emulated kernels; figures then say nothing
@@ -39,35 +48,31 @@ results.md in DIR, by default gpu-check-results.
 Exit codes: 0 nothing failed, 1 a check failed, no time was left for one or there is no GPU, 2 usage, 77 (--check) skipped
 )";
 
+// Of a budget: writing results and the archive, and a check that does not end at once.
+constexpr int kLastSeconds = 15, kLeastBudget = 30;
+
 struct Flags {
   bool list = false, resume = false, tiny = false;
-  int part = 0, parts = 0;
+  int budget_s = 0, rounds = 0;  // 0: no limit
   std::vector<const Check*> only;
   const Check* check = nullptr;
-  std::string out = "gpu-check-results", result, python = "python3", wrong;
+  std::string out = "gpu-check-results", archive, result, python = "python3", wrong;
 };
 
-bool read_part(std::string_view text, Flags& flags) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return false;
-  const auto number = [](std::string_view digits, int& value) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size();
-  };
-  return number(text.substr(0, slash), flags.part) && number(text.substr(slash + 1), flags.parts) && flags.part >= 1 &&
-         flags.part <= flags.parts;
+std::string take_number(std::string_view name, std::string_view text, int least, int& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size() && value >= least;
+  return good ? "" : fmt::format("{} takes a whole number of at least {}", name, least);
 }
 
 // What is wrong with the argument of a flag; "" when it is taken.
 std::string take(std::string_view name, const std::string& text, Flags& flags) {
   if (name == "--out") return flags.out = text, std::string();
+  if (name == "--archive") return flags.archive = text, std::string();
   if (name == "--python") return flags.python = text, std::string();
   if (name == "--result") return flags.result = text, std::string();
-  if (name == "--part") {
-    if (!read_part(text, flags)) return "--part takes K/N, as 1/6";
-    if (flags.parts < fewest_parts()) return fmt::format("parts of 8 minutes are at least {}", fewest_parts());
-    return {};
-  }
+  if (name == "--budget") return take_number(name, text, kLeastBudget, flags.budget_s);
+  if (name == "--rounds") return take_number(name, text, 1, flags.rounds);
   const Check* const check = find_check(text);
   if (check == nullptr) return fmt::format("there is no check \"{}\": see --list", text);
   if (name == "--check")
@@ -81,8 +86,9 @@ Flags read_flags(std::span<char*> arguments) {
   Flags flags;
   for (std::size_t i = 0; i < arguments.size() && flags.wrong.empty(); ++i) {
     const std::string_view name = arguments[i];
-    const bool takes_text = name == "--out" || name == "--python" || name == "--result" || name == "--part" ||
-                            name == "--check" || name == "--only";
+    constexpr std::string_view kWithText[] = {"--out",    "--archive", "--python", "--result",
+                                              "--budget", "--rounds",  "--check",  "--only"};
+    const bool takes_text = std::ranges::find(kWithText, name) != std::end(kWithText);
     if (name == "--list")
       flags.list = true;
     else if (name == "--resume")
@@ -103,6 +109,7 @@ Flags read_flags(std::span<char*> arguments) {
 CheckContext context_of(const Flags& flags) {
   CheckContext context;
   context.tiny = flags.tiny;
+  context.rounds = flags.rounds;
   context.self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::filesystem::path folder = std::filesystem::path(context.self).parent_path();
   context.programs = folder.string();
@@ -149,6 +156,7 @@ Json run_apart(const Check& check, const Flags& flags, const CheckContext& conte
   std::vector<std::string> command = {context.self, "--check",    name,       "--out", folder,
                                       "--python",   flags.python, "--result", answer};
   if (flags.tiny) command.emplace_back("--tiny");
+  if (flags.rounds > 0) command.insert(command.end(), {"--rounds", std::to_string(flags.rounds)});
   const CommandEnd end = run_command(
       command, {.output = folder + "/log.txt", .timeout_s = limit_s, .own_group = true, .stopping = &stopping});
   CheckResult broken;
@@ -171,13 +179,24 @@ void list_checks() {
     std::cout << fmt::format("{:<16} {:>4} s  {}\n", check.name, check.cost_s, check.summary);
     total_s += check.cost_s;
   }
-  std::cout << fmt::format("{} checks, {} s: at least {} parts of 8 minutes\n", checks().size(), total_s,
-                           fewest_parts());
+  std::cout << fmt::format("{} checks, about {} s\n", checks().size(), total_s);
 }
 
 std::vector<const Check*> chosen_checks(const Flags& flags) {
   if (!flags.only.empty()) return flags.only;
-  return part(std::max(flags.part, 1), std::max(flags.parts, 1));
+  std::vector<const Check*> all;
+  for (const Check& check : checks()) all.push_back(&check);
+  return all;
+}
+
+// While it lives, the driver stays up between the processes of checks, which start the faster. Where it cannot be had,
+// the checks say why.
+std::unique_ptr<cuda::CudaContext> hold_driver(const Machine& machine) {
+  try {
+    return machine.missing.empty() ? std::make_unique<cuda::CudaContext>(0) : nullptr;
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 int run_all(const Flags& flags) {
@@ -187,36 +206,51 @@ int run_all(const Flags& flags) {
   const CheckContext context = context_of(flags);
   const Machine machine = read_machine();
   Results results(context.out, machine, flags.tiny);
-  bool out_of_time = false, hangs = false;
+  const auto archive = [&] {
+    if (!flags.archive.empty()) write_archive(context.out, flags.archive);
+  };
+  archive();
+  std::unique_ptr<cuda::CudaContext> held = hold_driver(machine);
+  std::string left_out;
+  bool hangs = false;
   std::cout << (machine.missing.empty()
                     ? fmt::format("{}, compute capability {}, {}\n", machine.gpu, machine.capability, machine.driver)
                     : fmt::format("no GPU: {}\n", machine.missing));
   for (const Check* const check : chosen_checks(flags)) {
-    if (stopping) break;
+    if (stopping || hangs) break;
     if (flags.resume && results.has_passed(*check)) continue;
     CheckResult unmade;
-    double limit_s = timeout_s(*check);
-    if (flags.parts > 0) limit_s = std::min(limit_s, kPartRoom - passed_s());
-    if (!machine.missing.empty()) unmade.skipped = "not measured: no device";
-    if (limit_s < std::min(check->cost_s, timeout_s(*check)) / 2.0) {
-      unmade.skipped = "the time of this part is over: --resume runs it";
-      out_of_time = true;
+    double limit_s = 2 * check->cost_s + 60;
+    if (flags.budget_s > 0) limit_s = std::min(limit_s, flags.budget_s - kLastSeconds - passed_s());
+    if (!machine.missing.empty()) {
+      unmade.skipped = "not measured: no device";
+    } else if (limit_s < check->cost_s) {
+      unmade.skipped = "no time is left for it: --resume runs it";
+      left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", check->name);
     }
     std::cout << fmt::format("{:<16} ", check->name) << std::flush;
     const double before_s = passed_s();
-    const Json result = unmade.skipped.empty() ? run_apart(*check, flags, context, limit_s, stopping, hangs)
-                                               : json_of(unmade, machine.fake);
+    Json result = json_of(unmade, machine.fake);
+    if (unmade.skipped.empty()) {
+      ClockWatch clocks;
+      result = run_apart(*check, flags, context, limit_s, stopping, hangs);
+      for (const auto& [what, value] : clocks.end()) result["facts"][what] = value;
+    }
     if (stopping) break;
     results.add(*check, result, passed_s() - before_s);
+    archive();
     std::cout << fmt::format("{} ({:.1f} s){}{}\n", result["status"].text(), passed_s() - before_s,
                              result["reason"].text().empty() ? "" : ": ", result["reason"].text());
-    if (hangs) break;
   }
   const Results::Count count = results.count();
+  if (!left_out.empty()) std::cout << fmt::format("left out for lack of time: {}\n", left_out);
   std::cout << fmt::format("{}{} passed, {} failed, {} skipped, {} not run; {}/results.md\n",
                            stopping ? "\ninterrupted: " : "", count.passed, count.failed, count.skipped, count.not_run,
-                           flags.out);
-  return stopping || out_of_time || count.failed > 0 || !machine.missing.empty() ? kExitFailed : kExitDone;
+                           flags.out)
+            << std::flush;
+  const bool good = !stopping && left_out.empty() && count.failed == 0 && machine.missing.empty();
+  if (hangs) static_cast<void>(held.release());  // giving it back would hang, too
+  return good ? kExitDone : kExitFailed;
 }
 
 int run(char** program_and_arguments, std::span<char*> arguments) {
@@ -226,6 +260,8 @@ int run(char** program_and_arguments, std::span<char*> arguments) {
     std::cout << kUsage;
     return kExitDone;
   }
+  if (!arguments.empty() && std::string_view(arguments[0]) == "--diff" && arguments.size() == 3)
+    return std::cout << difference(arguments[1], arguments[2]), kExitDone;
   const Flags flags = read_flags(arguments);
   if (!flags.wrong.empty()) {
     std::cerr << "gpu-check: " << flags.wrong << "\n" << kUsage;

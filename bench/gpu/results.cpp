@@ -58,25 +58,31 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+Json read_results(const std::string& path) {
+  const std::optional<Json> held = Json::parse(text_of(path));
+  if (!held || !held->contains("machine") || !held->contains("checks"))
+    throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" holds no results of gpu-check", path),
+                "name a results.json, or choose another --out");
+  return *held;
+}
+
 Results::Results(const std::string& out, const Machine& machine, bool tiny)
     : out_(out), machine_(machine_json(machine, out, tiny)) {
   const std::string path = out + "/results.json";
   if (!std::filesystem::exists(path)) return;
-  const std::optional<Json> held = Json::parse(text_of(path));
-  if (!held || !held->contains("machine") || !held->contains("checks"))
-    throw Error(ErrorCode::kOutputPlace, fmt::format("\"{}\" is no result of gpu-check", path), "choose another --out");
-  if (const Json* const gpu = (*held)["machine"].find("gpu");
+  const Json held = read_results(path);
+  if (const Json* const gpu = held["machine"].find("gpu");
       gpu != nullptr && gpu->text().empty() && !machine.gpu.empty())
     return;
   for (const char* key : kSame) {
-    const Json* const before = (*held)["machine"].find(key);
+    const Json* const before = held["machine"].find(key);
     if (before == nullptr || before->text() != machine_[key].text())
       throw Error(ErrorCode::kOutputPlace,
                   fmt::format("\"{}\" holds results of {} \"{}\", this is \"{}\"", path, key,
                               before == nullptr ? "" : before->text(), machine_[key].text()),
                   "choose another --out");
   }
-  for (const Json& row : (*held)["checks"])
+  for (const Json& row : held["checks"])
     if (row.contains("name") && row.contains("status") && (row["status"].text() != "not run"))
       by_name_[row["name"].text()] = row;
 }

@@ -8,6 +8,9 @@
 
 namespace spscope::gpu_check {
 
+// A results.json. Throws Error when `path` holds none.
+Json read_results(const std::string& path);
+
 class Results {
  public:
   // Reads what OUT holds already, unless that was without a GPU and here is one. Throws Error when that is no result of

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gpu-check without a GPU, and all of it on the emulated driver, CUPTI and NVML with tiny sizes, with stubs of PyTorch, of
-# nvidia-smi and of compute-sanitizer: parts, results, resuming, failures. Figures of the emulated driver are never compared
+# nvidia-smi and of compute-sanitizer: budgets, results, resuming, failures. Figures of the emulated driver are never compared
 # with limits.
 set -euo pipefail
 : "${GPU_CHECK:?}" "${FAKE_CUDA:?}" "${FAKE_CUPTI:?}" "${FAKE_NVML:?}" "${SOURCE_DIR:?}" "${PYTHON:?}"
@@ -25,24 +25,16 @@ expect() {
 }
 judge() { "$PYTHON" -B "$SOURCE_DIR/tests/gpu_check/judge.py" "$@" || fail "$*"; }
 
-# Without a GPU: parts are every check once, each within its time, and all are skipped.
+# Without a GPU all checks are skipped.
 export CUDA_VISIBLE_DEVICES=
 expect 0 --list
-parts=$(sed -n 's/.*at least \([0-9]*\) parts.*/\1/p' out)
-[ "$parts" -gt 1 ] || fail "the number of parts"
-cp out list
-said=()
-for part in $(seq 1 "$parts"); do
-  expect 1 --part "$part/$parts" --out none
-  cp out "part-$part"
-  said+=("part-$part")
-done
-judge none parts "${said[@]}"
+expect 1 --out none
+judge none no_device
 grep -q '^| pack | skipped | 0.0 | not measured: no device |$' none/results.md || fail "results.md"
 expect 77 --check pack --out alone
 grep -q 'not measured: no device' out || fail "--check without a device"
-expect 2 --part "1/$((parts - 1))"
-expect 2 --part 0/9
+expect 2 --budget 29
+expect 2 --rounds few
 expect 2 --only nothing
 expect 2 --fast
 
@@ -61,6 +53,29 @@ END
 chmod +x python
 SPSCOPE_FAKE_CUDA="devices=2 memory=600000000" expect 0 --tiny --only layer-error --python "$work/python" --out first
 judge first only_gpu "$(cat seen)"
+
+# In a budget of 30 s there is no time for racecheck, and a check that hangs is stopped. What was archived is what results.json
+# says, also when gpu-check is killed.
+judge_archive() {
+  mkdir -p unpacked
+  tar -xzf checked.tgz -C unpacked
+  judge unpacked "$@"
+}
+expect 1 --tiny --only one-sided --only racecheck --budget 30 --archive checked.tgz --out budget
+grep -q '^left out for lack of time: racecheck$' out || fail "what it left out"
+cmp <(tar -xzOf checked.tgz results.json) budget/results.json || fail "the archive"
+judge_archive skipped racecheck "no time is left" none
+judge_archive fact one-sided "SM clock" "1755 to 1755 MHz"
+rm checked.tgz
+"$GPU_CHECK" --tiny --only measure --only conformance-8 --archive checked.tgz --out killed >out 2>&1 &
+until grep -q 'measure.*passed' out; do kill -0 $! || fail "it ended"; sleep 0.1; done
+kill -9 $!
+judge_archive none_failed
+expect 0 --tiny --only measure --only pack --rounds 1 --resume --archive checked.tgz --out killed
+! grep -q '^measure' out || fail "--resume runs what has passed"
+expect 0 --diff fake/results.json killed/results.json
+grep -qE '^pack .* B$' out && grep -q '^conformance-8: passed in A, not run in B$' out || fail "two results side by side"
+expect 2 --diff fake/results.json fake/results.md
 
 # What has passed is not run again; what failed, or was skipped (collect-nccl), is.
 SPSCOPE_FAKE_CUDA='fail=spscope_attend*:1' expect 1 --tiny --only measure --out fake
