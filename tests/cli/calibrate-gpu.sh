@@ -60,5 +60,9 @@ expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --se
 expect_json 'all(x["timing"] == "oversubscribed" and x["speedup"] is None for x in s.values())'
 expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring
 expect_out 'executed on spscope fake device ranks' 'has fewer GPUs than'
+for mode in project execute; do
+  expect_exit 0 run "$samples/gpu.toml" "${small[@]}" --set model.heads=4 --set run.mode=$mode --json
+  expect_json "len(s) == 4" "all(x['verify'] == '$([ $mode = execute ] && echo passed || echo skipped)' for x in s.values())"
+done
 SPSCOPE_FAKE_CUDA='devices=2' expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring --json
 expect_json 'all(x["timing"] == "clean" for x in s.values())'
