@@ -1,11 +1,12 @@
 // The attention kernel for tensor cores (kernels/cuda/attend_mma.cuh): dense beside FlashAttention-2 and cuDNN of
-// PyTorch, all in turn on the same GPU, and sparse beside itself.
+// PyTorch, sparse beside itself and FlexAttention, all in turn on the same GPU.
 #include <fmt/format.h>
 
 #include <memory>
 #include <vector>
 
 #include "backend/base/median.h"
+#include "backend/base/whole_file.h"
 #include "bench/gpu/all_checks.h"
 #include "bench/gpu/peer.h"
 #include "bench/gpu/workload.h"
@@ -53,6 +54,37 @@ void compare(AttentionPeer& peer, AttentionBench& bench, int rounds, CheckResult
   result.figures.push_back({"time", "ms", median(ours)});
 }
 
+// A byte for each head, row and column of blocks, for attention_peer.py.
+std::string write_mask(const BlockMask& mask, std::string path) {
+  std::string bytes;
+  for (int head = 0; head < mask.heads(); ++head)
+    for (int row = 0; row < mask.coarse_blocks(); ++row)
+      for (int column = 0; column < mask.coarse_blocks(); ++column)
+        bytes += mask.active(head, row, column) ? '\1' : '\0';
+  write_whole_file(path, bytes);
+  return path;
+}
+
+// FlexAttention with the same masks; nothing, and why, where there is none.
+std::unique_ptr<AttentionPeer> flex_attention(const CheckContext& context, const Heads& heads, int block,
+                                              const std::vector<std::unique_ptr<AttentionBench>>& benches,
+                                              CheckResult& result) {
+  std::vector<std::string> masks;
+  for (const auto& bench : benches)
+    masks.push_back(
+        write_mask(bench->request().executed_mask().mask(), fmt::format("{}/mask-{}", context.out, masks.size())));
+  try {
+    auto peer = std::make_unique<AttentionPeer>(context, heads, benches.front()->request().inner_tokens, block, masks);
+    result.facts[peer->missing().empty() ? "peer" : "no FlexAttention"] =
+        peer->missing().empty() ? peer->versions() : peer->missing();
+    if (!peer->without().empty()) result.facts["no FlexAttention"] = peer->without();
+    if (peer->missing().empty()) return peer;
+  } catch (const Error& error) {
+    result.facts["no FlexAttention"] = error.what();
+  }
+  return nullptr;
+}
+
 std::string workload_text(const Request& request) {
   return fmt::format("{} tokens, {} heads of {}, bf16", request.inner_tokens, request.heads, request.head_dim);
 }
@@ -98,20 +130,25 @@ CheckResult check_sparse(const CheckContext& context, int block) {
   std::vector<std::unique_ptr<AttentionBench>> benches;
   for (const double density : kDensities)
     benches.push_back(std::make_unique<AttentionBench>(sparse_request(heads, tokens, block, density), activations));
-  std::vector<std::vector<double>> ratios(benches.size());
+  CheckResult result;
+  const std::unique_ptr<AttentionPeer> flex = flex_attention(context, heads, block, benches, result);
+  std::vector<std::vector<double>> ratios(benches.size()), of_flex(benches.size());
   std::vector<double> dense_rates;
   for (int round = 0; round < context.rounds_of(kRounds); ++round)
     for (std::size_t i = 0; i < benches.size(); ++i) {
       dense_rates.push_back(dense_bench.tflop_per_s(dense_bench.run_ms()));
-      ratios[i].push_back(benches[i]->tflop_per_s(benches[i]->run_ms()) / dense_rates.back());
+      const double ms = benches[i]->run_ms();
+      ratios[i].push_back(benches[i]->tflop_per_s(ms) / dense_rates.back());
+      if (flex != nullptr && flex->has(std::to_string(i))) of_flex[i].push_back(flex->run_ms(std::to_string(i)) / ms);
     }
-  CheckResult result;
   result.facts["workload"] = workload_text(dense) + ", equal rows, random blocks";
   result.figures = {{"dense rate", "TFLOP/s", median(dense_rates)}};
-  for (std::size_t i = 0; i < benches.size(); ++i)
-    result.figures.push_back(
-        {fmt::format("rate at density {:.3g} over dense", benches[i]->request().executed_mask().mask().density()), "",
-         median(ratios[i]), Bound::kAtLeast, of_dense(block)});
+  for (std::size_t i = 0; i < benches.size(); ++i) {
+    const std::string rate =
+        fmt::format("rate at density {:.3g} over", benches[i]->request().executed_mask().mask().density());
+    result.figures.push_back({rate + " dense", "", median(ratios[i]), Bound::kAtLeast, of_dense(block)});
+    if (!of_flex[i].empty()) result.figures.push_back({rate + " FlexAttention's", "", median(of_flex[i])});
+  }
   return result;
 }
 

@@ -5,11 +5,24 @@
 
 namespace spscope::gpu_check {
 
-AttentionPeer::AttentionPeer(const CheckContext& context, const Heads& heads, int tokens)
+namespace {
+
+std::vector<std::string> command_of(const CheckContext& context, const Heads& heads, int tokens, int block,
+                                    std::span<const std::string> masks) {
+  std::vector<std::string> command = {context.python, context.scripts + "/attention_peer.py",
+                                      std::to_string(heads.heads), std::to_string(tokens),
+                                      std::to_string(heads.head_dim)};
+  if (!masks.empty()) command.push_back(std::to_string(block));
+  command.insert(command.end(), masks.begin(), masks.end());
+  return command;
+}
+
+}  // namespace
+
+AttentionPeer::AttentionPeer(const CheckContext& context, const Heads& heads, int tokens, int block,
+                             std::span<const std::string> masks)
     : error_file_(context.out + "/attention_peer.txt"),
-      conversation_({context.python, context.scripts + "/attention_peer.py", std::to_string(heads.heads),
-                     std::to_string(tokens), std::to_string(heads.head_dim)},
-                    error_file_) {
+      conversation_(command_of(context, heads, tokens, block, masks), error_file_) {
   const std::optional<Json> hello = Json::parse(answer_or_fail());
   if (hello && hello->contains("versions")) {
     versions_ = (*hello)["versions"].text();

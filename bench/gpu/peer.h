@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 
 #include "bench/gpu/check.h"
@@ -12,7 +13,10 @@ namespace spscope::gpu_check {
 
 class AttentionPeer {
  public:
-  AttentionPeer(const CheckContext& context, const Heads& heads, int tokens);
+  // Dense; with `masks`, files of one byte a head, row and column of blocks, FlexAttention with each: the backends "0",
+  // "1", ... Throws Error.
+  AttentionPeer(const CheckContext& context, const Heads& heads, int tokens, int block = 0,
+                std::span<const std::string> masks = {});
 
   const std::string& missing() const { return missing_; }    // why there is none; "" when it is ready
   const std::string& versions() const { return versions_; }  // "torch 2.11.0, CUDA 13.0, backend ..."

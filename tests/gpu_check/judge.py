@@ -31,6 +31,8 @@ def emulated(machine, checks):
     assert abs(error["error over PyTorch's"] - 1.5) < 1e-12
     assert 0 < error["largest error of a sampled row, squared"] < 5e-5
     assert all(figure["value"] > 0 for figure in checks["sparse-64"]["figures"])
+    assert [figure["name"] for figure in checks["sparse-128"]["figures"] if "Flex" in figure["name"]] == ["rate at density 0.25 over FlexAttention's"]
+    assert checks["sparse-128"]["facts"]["no FlexAttention"] == "FlexAttention: a stub"
 
 
 def collected(checks):

@@ -21,7 +21,7 @@ class Peers(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 if torch is not None:
                     (Path(folder) / "torch.py").write_text(torch)
-                for peer in ("attention_peer.py 12 8192 128", f"layer_error.py {folder} 12 32760 128", "torch_program.py",
+                for peer in ("attention_peer.py 12 8192 128", "attention_peer.py 12 8192 128 64 mask", f"layer_error.py {folder} 12 32760 128", "torch_program.py",
                              "nccl_program.py"):
                     with self.subTest(peer=peer, torch=torch):
                         script, *arguments = peer.split()
