@@ -25,7 +25,7 @@ constexpr PeerName kFlash{"FLASH_ATTENTION", "FlashAttention-2"}, kCudnn{"CUDNN_
 constexpr double kDensities[] = {0.05, 0.1, 0.2, 0.4, 0.7};
 constexpr int kDenseBlock = 128;
 
-constexpr int kRounds = 20;  // of which medians are taken
+constexpr int kMeasuredRounds = 20;  // of which medians are taken
 
 // The ratio of a round is taken inside it, so that a clock that changes between rounds does not enter.
 void compare(AttentionPeer& peer, AttentionBench& bench, int rounds, CheckResult& result) {
@@ -117,7 +117,7 @@ CheckResult check_dense(const CheckContext& context, int tokens) {
   }
   result.facts["peer"] = peer->versions();
   if (!peer->without().empty()) result.facts["peers that are missing"] = peer->without();
-  compare(*peer, bench, context.rounds_of(kRounds), result);
+  compare(*peer, bench, context.rounds_of(kMeasuredRounds), result);
   return result;
 }
 
@@ -134,7 +134,7 @@ CheckResult check_sparse(const CheckContext& context, int block) {
   const std::unique_ptr<AttentionPeer> flex = flex_attention(context, heads, block, benches, result);
   std::vector<std::vector<double>> ratios(benches.size()), of_flex(benches.size());
   std::vector<double> dense_rates;
-  for (int round = 0; round < context.rounds_of(kRounds); ++round)
+  for (int round = 0; round < context.rounds_of(kMeasuredRounds); ++round)
     for (std::size_t i = 0; i < benches.size(); ++i) {
       dense_rates.push_back(dense_bench.tflop_per_s(dense_bench.run_ms()));
       const double ms = benches[i]->run_ms();
