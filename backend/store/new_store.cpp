@@ -50,6 +50,14 @@ void create_tables(Database& db, std::string_view tool_version, const ShardRecor
   for (const EnumName& row : enum_names()) name.run(row.kind, row.value, row.name);
 }
 
+void pack_small(Database& db) {
+  constexpr std::int64_t kMostPages = 512, kMostPossible = 1073741823;
+  Statement pages(db, "PRAGMA page_count");
+  if (!pages.step() || pages.integer(0) > kMostPages) return;
+  pages.reset();
+  db.execute(fmt::format("PRAGMA max_page_count = {}; PRAGMA page_size = 1024; VACUUM", kMostPossible));
+}
+
 std::string shard_id(Database& db) {
   Statement row(db, "SELECT value FROM main.meta WHERE key = 'shard_id'");
   return row.step() ? row.text(0) : std::string();

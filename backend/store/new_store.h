@@ -17,6 +17,10 @@ void mark_as_ours(Database& db, std::int64_t max_bytes);
 // Every table, the names of stored numbers, and what the file is.
 void create_tables(Database& db, std::string_view tool_version, const ShardRecord& shard = {});
 
+// A finished file of at most 2 MiB gets small pages, since each of its tables and indices takes one at least. REQUIRES:
+// no transaction, and no statement that is under way.
+void pack_small(Database& db);
+
 // What meta says of the shard; kind kNone in a finished file. Throws Error (kStoreCorrupt) when it makes no sense.
 ShardRecord shard_record(Database& db);
 // 32 hexadecimal digits that this shard and copies of it have, and no other; "" in a finished file.

@@ -352,6 +352,7 @@ void StoreWriter::finish() {
   state_->store_checksums();
   state_->transaction->commit();
   state_->transaction.reset();
+  if (state_->out != nullptr) pack_small(*state_->db);
   state_->db.reset();
   if (state_->out != nullptr) state_->out->commit();
 }

@@ -248,6 +248,7 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
     Transaction transaction(db);
     merge_into(db, sources, options, damage, report);
     transaction.commit();
+    pack_small(db);
   }
   out.commit();
   report.notes = std::move(damage.notes);

@@ -69,6 +69,17 @@ class StoredPages : public ::testing::Test {
   std::size_t pages_ = 0, page_bytes_ = 0;
 };
 
+TEST_F(StoredPages, OnlyASmallFileHasSmallPages) {
+  EXPECT_LT(whole_.size(), 130'000u);
+  EXPECT_EQ(page_bytes_, 1024u);
+  StoreWriter large(folder_ / "large.db");
+  IncidentRecord incident;
+  incident.message.assign(3 << 20, 'x');
+  large.add_incident(incident);
+  large.finish();
+  EXPECT_EQ(read_file(folder_ / "large.db").substr(16, 2), std::string("\x10\0", 2));
+}
+
 TEST_F(StoredPages, TheTrailerIsAsTheFormatSays) {
   const std::string trailer = whole_.substr(begin_of_trailer());
   ASSERT_EQ(trailer.size(), 32 + 4 * pages_);
