@@ -15,6 +15,7 @@
 #include "backend/attach/attach_socket.h"
 #include "backend/attach/attachment.h"
 #include "backend/attach/host_counters.h"
+#include "backend/attach/missed_processes.h"
 #include "backend/attach/watched_program.h"
 #include "backend/attach/windows.h"
 #include "backend/base/clock.h"
@@ -48,17 +49,17 @@ class Watch {
   const AttachEnd& end() const { return end_; }
   std::vector<CollectWindow> windows(std::int64_t until_ns) const { return windows_.until(until_ns); }
 
-  // Until the program has ended, and its processes have, or a second later.
+  // Until the program has ended and everybody has an answer who waited for one then, and until its processes have
+  // ended, too, or a second later.
   void follow(WatchedProgram& program) {
-    std::int64_t ended_ns = 0;
-    while (ended_ns == 0 || (!attached_.empty() && now_ns() - ended_ns < kGraceNs)) {
+    while (!is_over()) {
       wait_for_any(program);
       program.answer_signals();
+      if (program.end() && ended_ns_ == 0) ended_ns_ = now_ns();
       answer_own_signals(program);
       accept_some();
       drain_all();
       windows_.follow_ranges(now_ns(), attached_);
-      if (program.end() && ended_ns == 0) ended_ns = now_ns();
     }
     if (!attached_.empty())
       setup_.on_note("",
@@ -69,12 +70,19 @@ class Watch {
     attached_.clear();
     take_finished(true);
     if (counters_) end_.collectors.push_back(counters_->finish());
+    name_missed();
     if (refusals_ > kMostRefusals)
       setup_.on_note("", fmt::format("{} more were not collected", refusals_ - kMostRefusals));
     end_.wait_status = *program.end();
   }
 
  private:
+  bool is_late() const { return ended_ns_ != 0 && now_ns() - ended_ns_ >= kGraceNs; }
+  bool is_over() const {
+    const bool all_ended = attached_.empty() && !socket_.expects_requests();
+    return ended_ns_ != 0 && most_waiting_ <= 0 && (all_ended || is_late());
+  }
+
   void wait_for_any(const WatchedProgram& program) {
     polled_.assign({{.fd = program.descriptor(), .events = POLLIN, .revents = 0},
                     {.fd = socket_.descriptor(), .events = POLLIN, .revents = 0}});
@@ -97,6 +105,7 @@ class Watch {
 
   void accept_some() {
     AttachSocket::Asked asked = socket_.take();
+    if (ended_ns_ != 0) most_waiting_ = asked.all ? 0 : most_waiting_ - asked.accepted;
     for (const AttachSocket::Refusal& one : asked.refused) refuse(one.process, one.why);
     if (asked.of_other_users > 0 && !knows_strangers_)
       setup_.on_note("",
@@ -109,20 +118,30 @@ class Watch {
   void attach(std::unique_ptr<AttachedProcess> process) {
     for (const std::unique_ptr<Attachment>& earlier : attached_) earlier->note_end();
     const std::string name = process->name();
-    const std::string path = shard_path(collection_, process->rank(), ++numbered_);
+    if (is_late()) return refuse(name, "the program had ended before it was its turn");
     windows_.tell(process->memory().windows);
+    if (const std::optional<std::string> why_not = give_shard(std::move(process))) refuse(name, *why_not);
+    start_counters();
+  }
+
+  // Why it has none.
+  std::optional<std::string> give_shard(std::unique_ptr<AttachedProcess> process) {
+    const std::string path = shard_path(collection_, process->rank(), ++numbered_);
     const std::optional<Error> failed = failure_of([&] {
       attached_.push_back(std::make_unique<Attachment>(std::move(process), path, collection_, clock_, setup_));
     });
-    if (failed) {
-      std::error_code ignored;
-      if (failed->code() != ErrorCode::kStoreExists) std::filesystem::remove(path, ignored);
-      std::string why = failed->what() + (failed->hint().empty() ? "" : "; " + failed->hint());
-      // Processes that fail alike share one note, which names no file of one of them.
-      if (const std::size_t at = why.find('"' + path + '"'); at != std::string::npos)
-        why.replace(at, path.size() + 2, "its shard");
-      refuse(name, why);
-    }
+    if (!failed) return std::nullopt;
+    std::error_code ignored;
+    if (failed->code() != ErrorCode::kStoreExists) std::filesystem::remove(path, ignored);
+    std::string why = failed->what() + (failed->hint().empty() ? "" : "; " + failed->hint());
+    // Processes that fail alike share one note, which names no file of one of them.
+    if (const std::size_t at = why.find('"' + path + '"'); at != std::string::npos)
+      why.replace(at, path.size() + 2, "its shard");
+    return why;
+  }
+
+  // Once.
+  void start_counters() {
     if (std::exchange(tried_counters_, true)) return;
     if (const std::optional<Error> none =
             failure_of([&] { counters_.emplace(collection_, clock_, windows_.of_host(), setup_); }))
@@ -132,6 +151,15 @@ class Watch {
   void refuse(const std::string& process, const std::string& why) {
     ++end_.not_collected;
     if (++refusals_ <= kMostRefusals) setup_.on_note(process, "not collected: " + why);
+  }
+
+  // However many others were named.
+  void name_missed() {
+    for (const std::string& process : missed_processes(collection_)) {
+      ++end_.not_collected;
+      setup_.on_note(process,
+                     "not collected: it waited 5 s and nobody heard it; attach was stopped, or too many asked at once");
+    }
   }
 
   // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
@@ -176,6 +204,8 @@ class Watch {
   std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
   bool tried_counters_ = false;
+  std::int64_t ended_ns_ = 0;                      // when the program had ended; 0: it runs
+  int most_waiting_ = AttachSocket::kMostWaiting;  // of those who waited for an answer then
   std::vector<pollfd> polled_;
   AttachEnd end_;
   int numbered_ = 0, refusals_ = 0;  // processes that asked; notes of those that were refused
@@ -202,8 +232,10 @@ constexpr Injection kInjections[] = {
 
 // `notes` gets what the program's own variables change.
 std::vector<std::pair<std::string, std::string>> variables_for(const AttachSetup& setup, const AttachSocket& socket,
+                                                               const std::string& missed,
                                                                std::vector<std::string>& notes) {
-  std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()}};
+  std::vector<std::pair<std::string, std::string>> variables = {{kAttachVariable, socket.name()},
+                                                                {kMissedVariable, missed}};
   for (const Injection& injection : kInjections) {
     const char* const other = std::getenv(injection.variable);
     const bool is_free = other == nullptr || *other == '\0';
@@ -255,7 +287,8 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   });
   store_windows(watch.windows(CollectWindow::kOpen));
   std::vector<std::string> notes;
-  WatchedProgram program(setup.command, variables_for(setup, watch.socket(), notes), setup.window.signal);
+  WatchedProgram program(setup.command, variables_for(setup, watch.socket(), make_missed_file(note), notes),
+                         setup.window.signal);
   if (setup.window.signal != 0)
     setup.on_window(
         fmt::format("kill -{} {} starts and ends collecting", signal_name(setup.window.signal).substr(3), ::getpid()));

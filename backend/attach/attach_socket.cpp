@@ -122,7 +122,7 @@ AttachSocket::AttachSocket() : name_("spscope-attach-" + collection_text(random_
   socket_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name_.size());
   if (socket_ >= 0 && ::bind(socket_, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 &&
-      ::listen(socket_, SOMAXCONN) == 0) {
+      ::listen(socket_, kMostWaiting - 1) == 0) {
     spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     return;
   }
@@ -150,9 +150,11 @@ AttachSocket::Asked AttachSocket::take() {
 bool AttachSocket::accept_one(Asked& asked) {
   const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (connection < 0) {
+    asked.all = errno == EAGAIN;
     if (errno == EMFILE || errno == ENFILE) refuse_without_descriptors(asked);
     return false;
   }
+  ++asked.accepted;
   ucred peer = {};
   if (!is_own(connection, peer)) {
     ::close(connection);
@@ -203,6 +205,8 @@ void AttachSocket::refuse_without_descriptors(Asked& asked) {
   ucred peer = {};
   const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   const bool is_known = connection >= 0 && is_own(connection, peer);
+  asked.accepted += connection >= 0;
+  asked.all = connection < 0;
   if (connection >= 0) ::close(connection);
   if (is_known)
     asked.refused.push_back({name_of(peer.pid), words_of(error)});

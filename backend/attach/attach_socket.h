@@ -73,9 +73,13 @@ class AttachSocket {
     std::vector<std::unique_ptr<AttachedProcess>> processes;  // each waits for its memory
     std::vector<Refusal> refused;
     int of_other_users = 0;  // refused, too
+    int accepted = 0;        // connections, whoever made them
+    bool all = false;        // nobody else waited
   };
   // Looks at a bounded number of connections, whoever made them, and waits for nobody.
   Asked take();
+  // So many wait at most: a further one waits in its own call.
+  static constexpr int kMostWaiting = 4096;
 
  private:
   struct Silent {

@@ -1,5 +1,6 @@
 #include "collectors/inject/connection.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "backend/base/clock.h"
@@ -23,6 +25,16 @@ namespace spscope::inject {
 namespace {
 
 constexpr int kPatienceMs = 5000;  // the program waits so long in its start
+
+// attach never heard of this process, and counts it by its line.
+void tell_missed() {
+  const char* const path = std::getenv(kMissedVariable);
+  const int fd = path == nullptr ? -1 : ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  const std::string line = std::to_string(::getpid()) + " " + program_invocation_short_name + "\n";
+  static_cast<void>(::write(fd, line.data(), line.size()));
+  ::close(fd);
+}
 
 // A connected socket of `spscope attach` of this user; -1: there is none.
 int connect_to(std::string_view name) {
@@ -38,8 +50,9 @@ int connect_to(std::string_view name) {
   ucred peer = {};
   socklen_t length = sizeof peer;
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes) == 0 &&
-      ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid())
+  const bool is_connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes) == 0;
+  if (!is_connected && errno == EAGAIN) tell_missed();
+  if (is_connected && ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid())
     return fd;
   ::close(fd);
   return -1;

@@ -54,10 +54,11 @@ class AttachTest(Scripted):
         self.assertEqual(said.count("a note of the script"), 2, said)
 
     def test_names_of_processes_are_short(self):
-        """Whole words, without folders."""
-        self.attach(PROGRAM, "init", "print", "word " * 20, "sleep", 100)
+        """Whole words, without folders, and no escape of a terminal."""
+        done = self.attach(PROGRAM, "init", "\x1b", "print", "word " * 20, "sleep", 100)
         (track,) = self.rows(TRACKS)
-        self.assertRegex(track["process"], r"^cuda_program init print … \(process \d+\)$")
+        self.assertRegex(track["process"], r"^cuda_program init . print … \(process \d+\)$")
+        self.assertNotIn("\x1b", done.stderr)
 
     def test_counters_that_cannot_be_read_are_stored_with_the_reason(self):
         self.environment.update(SPSCOPE_FAKE_NVML="fail=nvmlInit_v2:9", LD_LIBRARY_PATH=FAKE_NVML)
@@ -226,17 +227,6 @@ class AttachTest(Scripted):
         self.attach(PROGRAM, "init", "sleep", 100, "fork", "init", "sleep", 100, "exit", 4, code=4)
         self.assertEqual(len(self.published()), 1)
         self.assertEqual(sum(int(t["events"]) for t in self.rows(TRACKS)), sum(self.published().values()))
-
-    def test_four_processes_that_fork_and_exec(self):
-        """Each is a rank, and its child, which is another program, has the same."""
-        script = "for rank in 0 1 2 3; do RANK=$rank \"$@\" & done; wait"
-        self.attach("sh", "-c", script, "sh", PROGRAM, "init", "sleep", 200, "fork", "exec", "init", "sleep", 200)
-        tracks = self.rows(TRACKS)
-        self.assertEqual([t["rank"] for t in tracks], ["0", "0", "1", "1", "2", "2", "3", "3"])
-        published = self.published()
-        self.assertEqual(len(published), 8)
-        stored = {int(t["process"].rsplit(" ", 1)[1].rstrip(")")): int(t["events"]) for t in tracks}
-        self.assertEqual(stored, published)
 
     def test_ranks_of_launchers(self):
         """The first of them counts: a batch script of Slurm has a rank of its own."""

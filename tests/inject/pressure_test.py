@@ -3,6 +3,7 @@ exit code stay the program's, and each event is in the file or counted.
 
 Usage: pressure_test.py SPSCOPE PROGRAM LIBRARY [CLASS...]
 """
+import contextlib
 import json
 import os
 import signal
@@ -13,10 +14,9 @@ import time
 import unittest
 from pathlib import Path
 
-from attached import Attached, Scripted
+from attached import HAS_MOUNTS, Attached, Scripted
 
 Attached.SPSCOPE, PROGRAM, Attached.LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
-HAS_MOUNTS = subprocess.run(["unshare", "--mount", "true"], check=False, stderr=subprocess.DEVNULL).returncode == 0
 
 
 class Stored(Scripted):
@@ -67,6 +67,28 @@ class PressureTest(Stored):
         attach.communicate(timeout=60)
         self.assertLess(time.monotonic() - begin, 5)
         self.assertEqual(self.stored(), self.published())
+
+    def test_those_whom_nobody_hears_are_counted(self):
+        """attach is stopped, and as many wait for it as can: the program waits behind them until it goes on by itself. The
+        backlog is full when the program has ended."""
+        attach, name = self.start("init", "exit", 3)
+        os.kill(attach.pid, signal.SIGSTOP)
+        asked = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+                    one.setblocking(False)
+                    one.connect("\0" + name)
+                asked += 1
+        self.go()
+        children = Path(f"/proc/{attach.pid}/task/{attach.pid}/children")
+        while ") Z " not in Path("/proc", children.read_text().strip(), "stat").read_text():
+            time.sleep(0.01)
+        os.kill(attach.pid, signal.SIGCONT)
+        _, said = attach.communicate(timeout=60)
+        self.assertEqual(attach.returncode, 3, said)
+        self.assertRegex(said, r"cuda_program \(process \d+\): not collected: it waited 5 s and nobody heard it; ")
+        self.assertIn(f" {asked + 1} processes that started CUDA could not be collected", said)
 
     def attach_until_full(self, program, *words):
         """The program fills the scratch disk and exits with 7. When there is room again, the command of the message makes a file
