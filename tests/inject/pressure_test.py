@@ -90,34 +90,24 @@ class PressureTest(Stored):
         self.assertRegex(said, r"cuda_program \(process \d+\): not collected: it waited 5 s and nobody heard it; ")
         self.assertIn(f" {asked + 1} processes that started CUDA could not be collected", said)
 
-    def attach_until_full(self, program, *words):
-        """The program fills the scratch disk and exits with 7. When there is room again, the command of the message makes a file
-        of what was collected. What attach and recover say as JSON."""
-        script = ("mount -t tmpfs -o size=16m tmpfs \"$TMPDIR\" || exit 77; \"$@\"; code=$?; rm \"$TMPDIR/fill\"; "
-                  "[ ! -e \"$OUT\" ] && \"$SPSCOPE\" recover \"$OUT\" -o \"$OUT\" --json >\"$OUT.said\" || exit 99; exit $code")
-        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *self.command("--json", "sh", "-c", program, "sh", *words)],
-                              capture_output=True, text=True, timeout=120, check=False,
-                              env={**self.environment, "OUT": self.out, "SPSCOPE": self.SPSCOPE})
-        self.assertEqual(done.returncode, 7, done.stderr)
-        said = json.loads(done.stdout.splitlines()[-1])
-        self.assertEqual((said["file"], said["exit_code"], said["error"]["id"]), (None, 7, "SPS-154"))
-        self.assertTrue(said["error"]["text"].startswith(f'"{self.out}" was not made: cannot write'), said)
-        self.assertIn("spscope recover", said["error"]["hint"])
-        return said, json.loads(Path(f"{self.out}.said").read_text("utf-8"))
-
     @unittest.skipUnless(HAS_MOUNTS, "no private mounts here (unshare)")
-    def test_a_full_scratch_disk_keeps_what_was_collected(self):
-        self.attach_until_full("\"$@\"; cat /dev/zero > \"$TMPDIR/fill\"; exit 7", PROGRAM, "init", "sleep", 400)
-        self.assertEqual(self.stored(), self.published())
-
-    @unittest.skipUnless(HAS_MOUNTS, "no private mounts here (unshare)")
-    def test_what_a_full_disk_loses_is_counted_by_recover_too(self):
-        """A process goes on for some events after the disk is full."""
-        self.environment["SPSCOPE_SCRIPT"] = "every_us=1000"
+    def test_a_full_scratch_disk_keeps_what_was_collected_and_counts_the_rest(self):
+        """A process goes on for some events after the disk is full. When there is room again, the command of the message makes a
+        file of what was collected."""
+        self.environment.update(SPSCOPE_SCRIPT="every_us=1000", OUT=str(self.out), SPSCOPE=self.SPSCOPE)
         program = ("\"$@\" & count() { od -An -tu8 \"$SPSCOPE_SCRIPT_COUNTS/$!\" 2>/dev/null || echo 0; }; "
                    "until [ $(count) -gt 100 ]; do sleep 0.02; done; cat /dev/zero > \"$TMPDIR/fill\"; full=$(count); "
                    "until [ $(count) -gt $((full + 200)) ]; do sleep 0.02; done; kill -USR1 $!; wait $!; exit 7")
-        said, recovered = self.attach_until_full(program, PROGRAM, "init", "signals")
+        script = ("mount -t tmpfs -o size=16m tmpfs \"$TMPDIR\" || exit 77; \"$@\"; code=$?; rm \"$TMPDIR/fill\"; "
+                  "[ ! -e \"$OUT\" ] && \"$SPSCOPE\" recover \"$OUT\" -o \"$OUT\" --json >\"$OUT.said\" || exit 99; exit $code")
+        command = self.command("--json", "sh", "-c", program, "sh", PROGRAM, "init", "signals")
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *command], capture_output=True, text=True,
+                              timeout=120, check=False, env=self.environment)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        said, recovered = json.loads(done.stdout.splitlines()[-1]), json.loads(Path(f"{self.out}.said").read_text("utf-8"))
+        self.assertEqual((said["file"], said["exit_code"], said["error"]["id"]), (None, 7, "SPS-154"))
+        self.assertTrue(said["error"]["text"].startswith(f'"{self.out}" was not made: cannot write'), said)
+        self.assertIn("spscope recover", said["error"]["hint"])
         (published,), (stored,) = self.published().values(), self.stored().values()
         known = self.value("SELECT sum(dropped + unreadable + lost) FROM ledger")
         self.assertGreater(said["lost"], 0)

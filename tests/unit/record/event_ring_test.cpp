@@ -1,7 +1,6 @@
-// A ring loses nothing but what it counts, and keeps the order.
+// A ring loses nothing but what it counts, and keeps the order; shared_trace_test.cpp has two threads that share one.
 #include <gtest/gtest.h>
 
-#include <thread>
 #include <vector>
 
 #include "backend/base/rng.h"
@@ -62,33 +61,6 @@ TEST(EventRing, GivesBackInOrderWhatItTook) {
     EXPECT_GT(ring.dropped(), 0);
     EXPECT_GT(taken, ring.capacity() * 10);
   }
-}
-
-TEST(EventRing, TwoThreadsShareItWithoutLocks) {
-  EventRing ring(256);
-  constexpr std::int64_t kEvents = 200'000;
-  std::atomic<bool> done{false};
-  std::thread lane([&] {
-    for (std::int64_t i = 0; i < kEvents; ++i) ring.push(record_of(i));
-    done = true;
-  });
-  std::int64_t stored = 0, last = -1;
-  for (bool last_look = false;;) {
-    last_look = done;
-    for (std::span<const RingRecord> waiting = ring.waiting(); !waiting.empty(); waiting = ring.waiting()) {
-      for (const RingRecord& record : waiting) {
-        expect_record(record, record.span.begin_ns);
-        EXPECT_GT(record.span.begin_ns, last);
-        last = record.span.begin_ns;
-      }
-      stored += static_cast<std::int64_t>(waiting.size());
-      ring.release(waiting.size());
-    }
-    if (last_look) break;
-  }
-  lane.join();
-  EXPECT_EQ(ring.sent(), kEvents);
-  EXPECT_EQ(ring.sent(), stored + ring.dropped());
 }
 
 }  // namespace

@@ -142,44 +142,6 @@ TEST_F(SharedTraceTest, NotesBeyondABoundAreCounted) {
   EXPECT_EQ(reader.notes_left_out(), "900 more notes of it are not shown");
 }
 
-TEST_F(SharedTraceTest, ACollectorWithoutAReportIsCutOff) {
-  program.collector("cupti");
-  reader.drain();
-  EXPECT_FALSE(reader.have_collectors_ended());
-  EXPECT_EQ(text_of(reader.collectors().at(0)), "at least 0 records, losses unknown");
-}
-
-TEST_F(SharedTraceTest, ACollectorThatCannotBeStartedIsARecordWithItsReason) {
-  program.note("cupti: another tool traces", program.not_started("cupti"));
-  const std::optional<std::uint32_t> nccl = program.collector("nccl");
-  program.set_cost(*nccl, {}, true);
-  reader.drain();
-  EXPECT_TRUE(reader.have_collectors_ended());
-  EXPECT_EQ(notes, std::vector<std::string>{"cupti: another tool traces"});
-  EXPECT_EQ(reader.collectors(),
-            (std::vector<CollectorRecord>{
-                {3, "python (process 7)", "cupti", {}, "cupti: another tool traces", CollectorOutcome::kNotStarted},
-                {3, "python (process 7)", "nccl"}}));
-}
-
-TEST_F(SharedTraceTest, CollectivesOfNcclComeOver) {
-  EventRing& ring = program.ring({.overlapping = true, .kind = TrackKind::kForeign, .name = "NCCL 0x1"}, 16);
-  RingRecord record;
-  record.kind = RingKind::kCollective;
-  record.span = {100, 200, -1, 0, event_flags(EventCategory::kTransfer)};
-  record.transfer_begin_ns = 150;
-  record.sequence = -1;  // not known
-  record.bytes = 4000;
-  record.peer = 6;
-  ring.push(record);
-  record.transfer_begin_ns = 201;  // after its end
-  ring.push(record);
-  drain(reader, kept);
-  ASSERT_EQ(kept.tracks()[0].records.size(), 1u);
-  EXPECT_EQ(kept.tracks()[0].records[0].collective(), (CollectiveEvent{record.span, 100, 150, 200, -1, 4000, 0, 6}));
-  EXPECT_EQ(kept.tracks()[0].unreadable, 1);
-}
-
 TEST_F(SharedTraceTest, WhatComesAfterTheSealIsLeft) {
   EventRing& ring = program.ring(stream(1), 256);
   ring.push(kernel(1, program.name("before")));
@@ -299,15 +261,17 @@ TEST_F(SharedTraceTest, RecordsThatMakeNoSenseAreUnreadable) {
   RingRecord category = kernel(100, 0), bytes = kernel(100, 0);
   category.span.flags = 15;
   bytes.bytes = -1;
-  RingRecord sample = RingRecord::of(CounterSample{.time_ns = 1, .value = 1});
+  RingRecord sample = RingRecord::of(CounterSample{.time_ns = 1, .value = 1}), collective = kernel(100, 0);
+  collective.kind = RingKind::kCollective;
+  collective.transfer_begin_ns = 111;  // after its end
   for (const RingRecord& record :
-       {backwards, early, late, strange, category, bytes, sample, kernel(1, 9), kernel(1, 0, 9)})
+       {backwards, early, late, strange, category, bytes, sample, collective, kernel(1, 9), kernel(1, 0, 9)})
     ring.push(record);
   ring.push(kernel(500, 0));
   counter.push(kernel(1, 0));
   counter.push(RingRecord::of(CounterSample{.time_ns = 1, .value = std::numeric_limits<double>::quiet_NaN()}));
   drain(reader, kept);
-  EXPECT_EQ(kept.tracks()[0].unreadable, 9);
+  EXPECT_EQ(kept.tracks()[0].unreadable, 10);
   ASSERT_EQ(kept.tracks()[0].records.size(), 1u);
   EXPECT_EQ(kept.tracks()[0].records[0].span.begin_ns, 500);
   EXPECT_EQ(kept.tracks()[1].unreadable, 2);
