@@ -38,6 +38,7 @@ CheckResult check_collect_rate(const CheckContext& context);
 CheckResult check_collect_nvml(const CheckContext& context);
 // check_attach.cpp
 CheckResult check_attach_torch(const CheckContext& context);
+CheckResult check_collect_window(const CheckContext& context);
 CheckResult check_collect_nccl(const CheckContext& context);
 
 }  // namespace spscope::gpu_check

@@ -37,11 +37,11 @@ class Programs {
  public:
   explicit Programs(const CheckContext& context) : context_(context) {}
 
-  // `store`: where attach stores what it collects; "": alone.
+  // `store`: where attach stores what it collects, by a flag of its own; "": alone.
   Said run(const std::string& name, const std::string& script, const std::vector<std::string>& arguments,
-           const std::string& store) const {
+           const std::string& store, const std::string& flag = "--force") const {
     std::vector<std::string> command;
-    if (!store.empty()) command = {context_.programs + "/spscope", "attach", "--force", "-o", store, "--"};
+    if (!store.empty()) command = {context_.programs + "/spscope", "attach", flag, "-o", store, "--"};
     command.push_back(context_.python);
     command.push_back(context_.scripts + "/" + script);
     command.insert(command.end(), arguments.begin(), arguments.end());
@@ -109,7 +109,9 @@ Kernels kernels_of(const Json& rows) {
   return kernels;
 }
 
+// None where nothing was stored.
 Kernels stored_kernels(const Programs& programs, const std::string& store) {
+  if (!std::filesystem::exists(store)) return {};
   return kernels_of(programs.ask(store,
                                  "SELECT name, count(*), sum(end_ns - begin_ns) FROM event WHERE category = 'kernel' "
                                  "GROUP BY name"));
@@ -168,7 +170,7 @@ class TorchComparison {
     std::string& outcome = result_.facts["attach, with torch.profiler"];
     outcome = named_client(said.error);
     if (!outcome.empty()) return;
-    const Kernels attached = std::filesystem::exists(store) ? stored_kernels(programs_, store) : Kernels{};
+    const Kernels attached = stored_kernels(programs_, store);
     const std::string differences = differing(attached, kernels_of((*said.answer)["kernels"]));
     if (differences.empty() && attached.ns > 0)
       outcome = "both see all kernels";
@@ -263,6 +265,28 @@ CheckResult check_attach_torch(const CheckContext& context) {
   for (int round = 0; round < context.rounds_of(5) && result.faults.empty(); ++round) comparison.run_round(round);
   if (result.faults.empty()) comparison.run_both();
   comparison.add_figures();
+  return result;
+}
+
+CheckResult check_collect_window(const CheckContext& context) {
+  constexpr int kInside = 7;  // steps of some 40
+  CheckResult result;
+  const Programs programs(context);
+  const std::string store = programs.store("window");
+  std::filesystem::remove(store);
+  const Said said = programs.run("window", "torch_program.py", {"--inside", std::to_string(kInside), "--steps", "40"},
+                                 store, "--profiler-ranges");
+  if (cannot_run(said, context, "nothing of a window", result)) return result;
+  result.facts["peer"] = (*said.answer)["versions"].text();
+  std::int64_t num_kernels = 0;
+  for (const auto& [name, count] : stored_kernels(programs, store).counts) {
+    num_kernels += count;
+    if (count % kInside != 0)
+      result.faults.push_back(fmt::format("{} is stored {} times; {} steps are in the window", name, count, kInside));
+  }
+  if (num_kernels == 0)
+    result.faults.push_back("no kernel is stored; attach said: " + tail_of(context.out + "/window.txt"));
+  result.figures = {{"kernels of a step in the window", "", static_cast<double>(num_kernels) / kInside}};
   return result;
 }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A program of PyTorch that does the same in every run: products in bf16, softmax and copies of seeded numbers.
 
-    torch_program.py [--profile TRACE] [--steps N]
+    torch_program.py [--profile TRACE] [--steps N] [--inside N]
 
 bench/gpu/check_attach.cpp starts it, alone, under `spscope attach`, and with --profile under torch.profiler, whose trace
-goes to the file TRACE. Prints one line of JSON: {"checksum": of all results, "ranges": how many of NVTX, each named as no
-other, "versions": ...}, with --profile also "kernels": [[name, count, nanoseconds], ...], or {"missing": why this cannot run here}. CUDA is started inside of what is
-profiled, so that both ways see all of it.
+goes to the file TRACE. With --inside N steps N to 2 N - 1 are between cudaProfilerStart and cudaProfilerStop. Prints one
+line of JSON: {"checksum": of all results, "ranges": how many of NVTX, each named as no other, "versions": ...}, with
+--profile also "kernels": [[name, count, nanoseconds], ...], or {"missing": why this cannot run here}. CUDA is started
+inside of what is profiled, so that both ways see all of it.
 """
 import argparse
 import hashlib
@@ -30,7 +31,7 @@ def start_cuda(torch):
         raise NoGpu(error) from error
 
 
-def work(torch, steps):
+def work(torch, steps, inside=0):
     """A checksum of the results, once all of it has ended."""
 
     def bits(tensor):
@@ -45,6 +46,9 @@ def work(torch, steps):
     x, w = (torch.randn(SIZE, SIZE, generator=generator).to("cuda", torch.bfloat16) for _ in range(2))
     results = []
     for step in range(steps):
+        if inside and step in (inside, 2 * inside):
+            torch.cuda.synchronize()
+            (torch.cuda.profiler.start if step == inside else torch.cuda.profiler.stop)()
         if step % EVERY == 0:
             torch.cuda.nvtx.range_push(f"torch_program step {step}")
         x = torch.softmax(x @ w, dim=-1)
@@ -81,6 +85,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--profile")
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--inside", type=int, default=0)
     arguments = parser.parse_args()
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # deterministic, and read when CUDA starts
     try:
@@ -92,7 +97,7 @@ def main():
         if arguments.profile:
             answer["checksum"], answer["kernels"] = profiled(torch, arguments.profile, arguments.steps)
         else:
-            answer["checksum"] = work(torch, arguments.steps)
+            answer["checksum"] = work(torch, arguments.steps, arguments.inside)
     except NoGpu as error:
         return {"missing": f"PyTorch {torch.__version__} has no GPU: {error}"}
     answer["ranges"] = len(range(0, arguments.steps, EVERY))

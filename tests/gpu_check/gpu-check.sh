@@ -121,6 +121,8 @@ STUB_RANGES=3 torch
 judge torch failed attach-torch "0 are stored with 0 names; the program made 3"
 STUB_BOTH='' torch
 judge torch failed attach-torch "does not name torch.profiler"
+STUB_INSIDE=6 expect 1 --tiny --only collect-window --python "$stubs/python-with-torch" --out torch
+judge torch failed collect-window "is stored 6 times; 7 steps are in the window"
 STUB_NCCL=1 expect 1 --tiny --only collect-nccl --python "$stubs/python-with-torch" --out torch
 judge torch failed collect-nccl "no sum of NCCL is stored"
 

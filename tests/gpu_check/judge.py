@@ -47,6 +47,7 @@ def collected(checks):
     assert len(same) == 5 and all(value < 1e-9 for name, value in same.items() if "energy" not in name), same
     # 2 launches of each of 3 copies by the check `pack`.
     assert figures["attach-torch"]["kernels of a run"] == 6, figures["attach-torch"]
+    assert figures["collect-window"] == {"kernels of a step in the window": 1}
     assert "torch.profiler" in checks["attach-torch"]["facts"]["attach, with torch.profiler"]
 
 
