@@ -55,7 +55,7 @@ void pack_small(Database& db) {
   Statement pages(db, "PRAGMA page_count");
   if (!pages.step() || pages.integer(0) > kMostPages) return;
   pages.reset();
-  db.execute(fmt::format("PRAGMA max_page_count = {}; PRAGMA page_size = 1024; VACUUM", kMostPossible));
+  db.execute(fmt::format("PRAGMA max_page_count = {}; PRAGMA page_size = 512; VACUUM", kMostPossible));
 }
 
 std::string shard_id(Database& db) {

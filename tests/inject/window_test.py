@@ -63,7 +63,7 @@ class WindowTest(CollectTest):
                 self.assertEqual((len(said["windows"]), said["dropped"]), (2, 0))
                 text = subprocess.run([self.SPSCOPE, "doctor", self.out], capture_output=True, text=True, check=False).stdout
                 self.assertRegex(text, r"collected +from [\d.]+ s to .* of the program")
-                self.assertLess(self.out.stat().st_size, 120_000)
+                self.assertLess(self.out.stat().st_size, 80_000)
                 self.expect_balance()
 
     def test_a_signal_opens_and_closes(self):

@@ -70,8 +70,8 @@ class StoredPages : public ::testing::Test {
 };
 
 TEST_F(StoredPages, OnlyASmallFileHasSmallPages) {
-  EXPECT_LT(whole_.size(), 130'000u);
-  EXPECT_EQ(page_bytes_, 1024u);
+  EXPECT_LT(whole_.size(), 110'000u);
+  EXPECT_EQ(page_bytes_, 512u);
   StoreWriter large(folder_ / "large.db");
   IncidentRecord incident;
   incident.message.assign(3 << 20, 'x');
