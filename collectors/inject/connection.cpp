@@ -28,11 +28,11 @@ constexpr int kPatienceMs = 5000;  // the program waits so long in its start
 
 // attach never heard of this process, and counts it by its line.
 void tell_missed() {
-  const char* const path = std::getenv(kMissedVariable);
+  const char* const path = ::secure_getenv(kMissedVariable);
   const int fd = path == nullptr ? -1 : ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return;
   const std::string line = std::to_string(::getpid()) + " " + program_invocation_short_name + "\n";
-  static_cast<void>(::write(fd, line.data(), line.size()));
+  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
   ::close(fd);
 }
 
