@@ -16,6 +16,7 @@
 #include "backend/config/cluster.h"
 #include "backend/config/config_text.h"
 #include "backend/config/model.h"
+#include "backend/config/model_size.h"
 #include "backend/schedule/cost.h"
 
 namespace spscope {
@@ -186,6 +187,15 @@ ClusterFigures figures_of(const ClusterPreset& cluster) {
   return figures;
 }
 
+// Of a double-stream layer a token passes one of two streams.
+double rest_of_layer_ns(const Model& model, const ClusterPreset& cluster, int ranks) {
+  const ModelSize size = model_size(model);
+  const int streams = model.layers + (model.family == ModelFamily::kMmdit ? model.first_single_layer() : 0);
+  const double flops = 2.0 * static_cast<double>(size.attention + size.ffn) / streams *
+                       static_cast<double>(model.tokens() * model.batch);
+  return cluster.cost.gemm_ns_per_flop * flops / ranks;
+}
+
 using RunsByStrategy = std::map<StrategyId, std::vector<RunRecord>>;
 
 // Tells how many layer passes of all that will be read were.
@@ -319,6 +329,8 @@ std::vector<Comparison> compare_store(const StoreReader& reader, const OnRun& on
     c.recording = recording;
     const Setting setting = setting_of(workload);
     if (setting.cluster) c.cluster = figures_of(*setting.cluster);
+    if (setting.cluster && setting.model && workload.scope == choice_name(RunScope::kAttention))
+      c.cluster->rest_of_layer_ns = rest_of_layer_ns(*setting.model, *setting.cluster, workload.ranks);
     for (const StrategyRecord& strategy : strategies) {
       if (strategy.workload_id != workload.workload_id) continue;
       std::vector<StoredRun> runs;

@@ -18,8 +18,9 @@ bool within_spread(const StrategyResult& first, const StrategyResult& s) {
   return *s.makespan_ns - *first.makespan_ns <= spread_ns;
 }
 
-bool within_model(const StrategyResult& first, const StrategyResult& s, double error) {
-  return static_cast<double>(*s.makespan_ns) < (1 + error) * static_cast<double>(*first.makespan_ns);
+// Within this share of it.
+bool within_share(std::int64_t time_ns, std::int64_t least_ns, double share, double rest_ns = 0) {
+  return static_cast<double>(time_ns) + rest_ns < (1 + share) * (static_cast<double>(least_ns) + rest_ns);
 }
 
 template <typename As>
@@ -69,9 +70,13 @@ std::optional<Reason> Judgement::reason(const StrategyResult& strategy) const {
 
 bool Judgement::slower(const StrategyResult& strategy) const {
   const StrategyResult& first = *ranked.front();
-  if (error) return !within_model(first, strategy, error->median);
+  if (error) return !too_close(*strategy.makespan_ns, *first.makespan_ns, strategy.by_layer.size());
   if (first.makespan_spread_ns || strategy.makespan_spread_ns) return !within_spread(first, strategy);
-  return !within_model(first, strategy, kLargestSpread);
+  return !within_share(*strategy.makespan_ns, *first.makespan_ns, kLargestSpread);
+}
+
+bool Judgement::too_close(std::int64_t time_ns, std::int64_t least_ns, std::size_t passes) const {
+  return within_share(time_ns, least_ns, error->median, rest_ns * static_cast<double>(passes));
 }
 
 void set_attributions(Comparison& comparison) {
@@ -107,13 +112,14 @@ Judgement judge(const ModeGroup& group) {
   if (group.mode != RunMode::kExecute) {
     const MachineKind kind = machine_kind(comparison.workload, comparison.cluster);
     judgement.error = ratio_error(kind);
+    judgement.rest_ns = comparison.cluster ? comparison.cluster->rest_of_layer_ns : 0;
     const auto other = std::ranges::find_if(
         ranked, [&](const StrategyResult* s) { return s != ranked[0] && !equal_plans(*ranked[0], *s); });
     if (other != ranked.end())
       judgement.unmeasured = why_unmeasured(comparison.workload, kind, usual_of(ranked), **other);
   }
   const auto as_modelled = [&](const StrategyResult& first, const StrategyResult& s) {
-    return within_model(first, s, judgement.error->median);
+    return judgement.too_close(*s.makespan_ns, *first.makespan_ns, s.by_layer.size());
   };
   if (judgement.error && as_modelled(*ranked[0], *ranked[1])) {
     judgement.lead = Lead::kTooClose;

@@ -31,6 +31,7 @@ struct Judgement {
   // Strategies that the config names and that cannot run: nothing is the fastest of what was asked for.
   std::vector<const StrategyResult*> refused;
   std::optional<RatioError> error;  // of modelled times
+  double rest_ns = 0;               // ClusterFigures::rest_of_layer_ns
   // Of times with a range (makespan_low_ns, makespan_high_ns): the fastest at its fast end and at its slow end.
   const StrategyResult *at_low = nullptr, *at_high = nullptr;
   // Why no measurement supports the difference between the first and the next that is another plan; "" when one does.
@@ -43,6 +44,9 @@ struct Judgement {
   // Whether the times show that another of `ranked` is slower than the first: by more than the error of the model, or
   // the spread of the repeats; of a single one by more than kLargestSpread, up to which repeats are judged at all.
   bool slower(const StrategyResult& strategy) const;
+  // Whether the model cannot tell a time of so many layer passes from the least one. Its error is that of whole layers,
+  // so times of attention alone count with the rest of their layers. REQUIRES: `error`.
+  bool too_close(std::int64_t time_ns, std::int64_t least_ns, std::size_t passes) const;
   // Why another strategy is slower than the first of `ranked`; absent for the first, for those that are not in it, and
   // where times do not compare or do not show that it is slower().
   std::optional<Reason> reason(const StrategyResult& strategy) const;

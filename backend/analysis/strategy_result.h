@@ -148,6 +148,8 @@ struct ClusterFigures {
   double link_gbps = 0, nic_gbps = 0;                    // 10^9 bytes a second, one way: within a node, between nodes
   std::string compute_from, network_from, outside_from;  // "assumed", "modelled", "measured", "fitted"
   std::string gpu, attention_kernel, implementation;     // of the profile layers; "": numbers given one by one
+  // Of times of attention alone: about what a rank takes for the rest of a layer, its matrix products; 0: whole layers.
+  double rest_of_layer_ns = 0;
 };
 
 struct MachineLine {

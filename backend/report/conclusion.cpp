@@ -42,7 +42,7 @@ Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
         .take();
   words.add(support_mark(judgement));
   if (judgement.lead == Lead::kTooClose)
-    return words.add(". ").add(too_close_words(level_names(judgement), *judgement.error)).add(".").take();
+    return words.add(". ").add(too_close_words(level_names(judgement), judgement)).add(".").take();
   if (judgement.lead == Lead::kDepends)
     return words.add(" with the middle of the network's range, but it depends: ")
         .add(name_of(*judgement.at_low))
@@ -59,14 +59,19 @@ Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   return words.add(fmt::format(", {} ahead of ", percent_text(ratio - 1))).add(name_of(second)).add(".").take();
 }
 
+// "5.5 %"; of attention alone "5.5 % of a layer".
+std::string limit_text(const Judgement& judgement) {
+  return percent_text(judgement.error->median) + (judgement.rest_ns > 0 ? " of a layer" : "");
+}
+
 // What the limit is and where it is from, and what nothing supports.
 std::vector<std::string> support_sentences(const Judgement& judgement) {
   std::vector<std::string> sentences;
   if (std::string unmeasured = unmeasured_sentence(judgement); !unmeasured.empty())
     sentences.push_back(std::move(unmeasured));
   if (const auto& error = judgement.error) {
-    sentences.push_back(fmt::format("Differences below {} are too close to call. That is {}.",
-                                    percent_text(error->median), error->from));
+    sentences.push_back(
+        fmt::format("Differences below {} are too close to call. That is {}.", limit_text(judgement), error->from));
   }
   return sentences;
 }
@@ -105,11 +110,11 @@ std::string kind_of_times(const ModeGroup& group, const Judgement& judgement) {
   return std::string(kinds[static_cast<std::size_t>(group.mode)]);
 }
 
-Sentence too_close_words(const std::vector<Sentence>& names, const RatioError& error) {
+Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& judgement) {
   return SentenceBuilder()
       .add("Too close to call: ")
       .add(listed(names))
-      .add(fmt::format(" {} slower by less than {}", names.size() == 1 ? "is" : "are", percent_text(error.median)))
+      .add(fmt::format(" {} slower by less than {}", names.size() == 1 ? "is" : "are", limit_text(judgement)))
       .take();
 }
 

@@ -19,8 +19,8 @@ std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of);
 // Which times these are: "By the model", "Measured", ...
 std::string kind_of_times(const ModeGroup& group, const Judgement& judgement);
 // "Too close to call: ring r4 and usp u2 r2 are slower by less than 5.8 %", of those that the model cannot tell from
-// the fastest.
-Sentence too_close_words(const std::vector<Sentence>& names, const RatioError& error);
+// the fastest; of attention alone "by less than 5.8 % of a layer". REQUIRES: the judgement has an error.
+Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& judgement);
 // " (predicted)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);
 // "This ranking is a prediction: ..."; "" where a measurement supports it, and of a tie.

@@ -239,10 +239,9 @@ std::string winner_text(const Explanation& explanation) {
     std::vector<Sentence> level;
     for (const StrategyExplanation& e : all)
       if (judgement.error && e.missing.empty() && e.id != fastest->id &&
-          static_cast<double>(e.makespan_ns) <
-              (1 + judgement.error->median) * static_cast<double>(fastest->makespan_ns))
+          judgement.too_close(e.makespan_ns, fastest->makespan_ns, 1))
         level.push_back({e.label});
-    if (!level.empty()) text += ". " + too_close_words(level, *judgement.error).text;
+    if (!level.empty()) text += ". " + too_close_words(level, judgement).text;
     return text + ".";
   }
   return "";

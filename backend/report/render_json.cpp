@@ -236,7 +236,8 @@ Json verdict_json(const ModeGroup& group, const Judgement& j) {
              {"median", j.error->median},
              {"pairs", j.error->pairs},
              {"sources", j.error->sources},
-             {"from", j.error->from}};
+             {"from", j.error->from},
+             {"rest_of_layer_ns", j.rest_ns}};
   return {{"mode", choice_name(group.mode)},
           {"lead", lead_name(j.lead)},
           {"fastest", j.lead == Lead::kUnknown ? Json(nullptr) : Json(j.ranked.front()->id)},

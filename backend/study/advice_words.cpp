@@ -103,7 +103,7 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const En
   std::vector<Sentence> as_fast;
   for (const std::string& label : advice.as_fast) as_fast.push_back({label.substr(0, label.find(" = "))});
   if (!as_fast.empty())
-    return fmt::format("{} in a layer. That is {}.", too_close_words(as_fast, *judgement.error).text,
+    return fmt::format("{} in a layer. That is {}.", too_close_words(as_fast, judgement).text,
                        judgement.error->from);
   if (judgement.ranked.size() < 2) {
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";

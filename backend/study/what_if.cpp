@@ -92,7 +92,7 @@ std::string tie_text(const Comparison& c) {
   std::vector<Sentence> names;
   for (int i = 1; i < judgement->level; ++i)
     names.push_back({own_label(*judgement->ranked[static_cast<std::size_t>(i)])});
-  return " " + too_close_words(names, *judgement->error).text + ".";
+  return " " + too_close_words(names, *judgement).text + ".";
 }
 
 Cell change_cell(std::optional<std::int64_t> now, std::optional<std::int64_t> then) {

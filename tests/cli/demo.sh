@@ -12,7 +12,7 @@ expect_json 'len(d["strategies"]) == 5' 'all(x["legal"] for x in d["strategies"]
   's["ulysses"]["why_slower"]["late_rank"]["rank"] == 5' \
   's["ulysses"]["why_slower"]["late_rank"]["heads"] == "25-29"' \
   's["ulysses"]["why_slower"]["late_rank"]["more_tiles"] > 0.3' \
-  'd["verdicts"][0]["winner"] == "dbsp"'
+  'd["verdicts"][0]["fastest"] == "dbsp"'
 [ "$(stat -c %s demo.db)" -lt 2000000 ] || fail "the demo is larger than 2 MB"
 expect_exit 0 report demo.db -o demo.html
 [ "$(stat -c %s demo.html)" -lt 2000000 ] || fail "the page is larger than 2 MB"

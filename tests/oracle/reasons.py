@@ -479,7 +479,8 @@ class Case(oracle.Case):
         spreads = [of["makespan_spread_ns"] for of in (s, fastest) if of["makespan_spread_ns"] is not None]
         if error is None and spreads:
             return difference > max(spreads)
-        return s["makespan_ns"] >= (1 + (0.10 if error is None else error["median"])) * fastest["makespan_ns"]
+        rest = 0 if error is None else error["rest_of_layer_ns"] * len(s["by_layer"])  # the error is of whole layers
+        return s["makespan_ns"] + rest >= (1 + (0.10 if error is None else error["median"])) * (fastest["makespan_ns"] + rest)
 
     def check_reason(self, s, fastest, details, plans, error):
         where, reason = f"{s['label']} against {fastest['label']}: ", s["why_slower"]

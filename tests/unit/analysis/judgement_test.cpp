@@ -59,6 +59,17 @@ TEST(Judgement, RanksNoDifferenceBelowTheErrorOfRatios) {
   EXPECT_FALSE(judged(measured).error.has_value()) << "measured times have the spread of their repeats";
 }
 
+// Errors are those of whole layers: of attention alone a difference counts as a share of the layer.
+TEST(Judgement, OfAttentionAloneIsThatOfItsLayers) {
+  Comparison c = on("h100x8", 370);
+  for (StrategyResult& s : c.strategies) s.by_layer.resize(2);
+  ASSERT_EQ(judged(c).lead, Lead::kClear);
+  c.cluster->rest_of_layer_ns = 100;  // 15 of 300, below the error
+  EXPECT_EQ(judged(c).lead, Lead::kTooClose);
+  EXPECT_EQ(judged(c).level, 2) << "30 of 300 are more";
+  EXPECT_FALSE(judged(c).reason(c.strategies[2]).has_value());
+}
+
 TEST(Judgement, RowsAreSortedByTimeAndEachHasItsReason) {
   const Comparison c = on("h100x8", 370);
   const ModeGroup group = by_mode(c).front();
