@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <span>
 
@@ -12,6 +13,8 @@
 
 namespace spscope {
 namespace {
+
+constexpr double kWorthSaying = 0.01;  // of a layer pass
 
 std::string time_text(std::int64_t ns) { return duration_text(static_cast<double>(ns)); }
 
@@ -51,6 +54,8 @@ Table overview(const Explanation& explanation) {
     row.best = e.id == explanation.fastest;
     table.rows.push_back(std::move(row));
   }
+  table.notes.push_back(
+      {"Late peer is the wait for ranks that post late, wire the exposed transfers, idle and other the rest.", {}});
   return table;
 }
 
@@ -102,7 +107,8 @@ Table steps_table(const StrategyExplanation& e, std::size_t most) {
   return table;
 }
 
-void add_waits(const StrategyExplanation& e, std::size_t most, Section& section) {
+// `all`: their sum, too.
+void add_waits(const StrategyExplanation& e, std::size_t most, bool all, Section& section) {
   const std::int64_t sum_ns = std::accumulate(e.wait_late_peer_ns.begin(), e.wait_late_peer_ns.end(), std::int64_t{0});
   if (sum_ns == 0 && e.end_waits.empty()) {
     section.blocks.push_back(Paragraph{"No rank waits for another one."});
@@ -121,7 +127,7 @@ void add_waits(const StrategyExplanation& e, std::size_t most, Section& section)
                            text_cell(w.ring_step > 0 ? std::to_string(w.ring_step) : ""), duration_cell(w.wait_ns)}});
   }
   section.blocks.push_back(std::move(table));
-  if (sum_ns == 0) return;
+  if (sum_ns == 0 || !all) return;
   section.blocks.push_back(
       Paragraph{fmt::format("The {} waits for partners add up to {}, the late-peer time of all ranks.", e.waits.size(),
                             time_text(sum_ns)),
@@ -153,10 +159,13 @@ Table stragglers_table(const StrategyExplanation& e, std::size_t most) {
           text_cell(s.held_up.empty() ? "" : fmt::format("rank {}", s.held_up.front().rank))}});
   }
   drop_empty_columns(table);
+  table.notes.push_back(
+      {"The excess is by tiles where the rank has more of them, and by speed where its tiles take longer.", {}});
   return table;
 }
 
-void add_edits(const StrategyExplanation& e, Section& section) {
+// Without `all` those that change a hundredth.
+void add_edits(const StrategyExplanation& e, bool all, Section& section) {
   if (e.edits.empty()) {
     section.blocks.push_back(Paragraph{"No what-if: " + e.edits_missing + ".", Tone::kNote});
     return;
@@ -167,6 +176,7 @@ void add_edits(const StrategyExplanation& e, Section& section) {
   table.columns = {text_column("edit"), {"layer pass", "makespan"}, {"change"}, {"its denoise step", "makespan"}};
   for (const EditResult& edit : e.edits) {
     const double change = base_ns > 0 ? static_cast<double>(edit.change_ns) / static_cast<double>(base_ns) : 0;
+    if (!all && &edit != &e.edits.front() && std::abs(change) < kWorthSaying) continue;
     table.rows.push_back({{text_cell(time_edit_text(edit.edit)), duration_cell(edit.makespan_ns),
                            text_cell(&edit == &e.edits.front() ? "" : fmt::format("{:+.1f} %", 100 * change)),
                            duration_cell(edit.step_makespan_ns)}});
@@ -211,7 +221,7 @@ std::string condition_text(const TimeEdit& edit) {
 std::string help_text(const StrategyExplanation& e) {
   if (e.edits.empty()) return "";
   const EditResult& best = *std::ranges::min_element(e.edits, {}, &EditResult::change_ns);
-  if (-best.change_ns * 100 < e.edits.front().makespan_ns) return "";
+  if (static_cast<double>(-best.change_ns) < kWorthSaying * static_cast<double>(e.edits.front().makespan_ns)) return "";
   return fmt::format(" By the model it would be {} faster if {}.", time_text(-best.change_ns),
                      condition_text(best.edit));
 }
@@ -247,28 +257,33 @@ std::string winner_text(const Explanation& explanation) {
   return "";
 }
 
-// Who is fastest, why each of the others is not, and what would help it.
-void add_answer(const Explanation& explanation, Section& section) {
+// Who is fastest, why each of the others is not, and what would help those that are shown.
+void add_answer(const Explanation& explanation, std::span<const StrategyExplanation* const> shown, Section& section) {
   if (std::string words = winner_text(explanation); !words.empty())
     section.blocks.push_back(Paragraph{std::move(words), Tone::kConclusion});
   for (const StrategyExplanation& e : explanation.strategies)
-    if (e.reason) section.blocks.push_back(Paragraph{e.reason_text + "." + help_text(e), Tone::kReason});
+    if (e.reason)
+      section.blocks.push_back(Paragraph{
+          e.reason_text + "." + (std::ranges::find(shown, &e) != shown.end() ? help_text(e) : ""), Tone::kReason});
 }
 
 Section strategy_section(const Explanation& explanation, const StrategyExplanation& e, ShownStrategies shown) {
-  const std::size_t most = shown == ShownStrategies::kAll ? 8 : 4;  // rows of a table
+  const bool all = shown == ShownStrategies::kAll;
+  const std::size_t most = all ? 8 : 2;  // rows of a table
   Section section{"strategy-" + e.id, e.label, {}};
   if (!e.missing.empty()) {
     section.blocks.push_back(Paragraph{"Nothing can be explained: " + e.missing + ".", Tone::kNote});
     return section;
   }
   add_reason_of_run(explanation, e, section);
-  section.blocks.push_back(terms_table(e));
-  section.blocks.push_back(path_paragraph(e));
-  section.blocks.push_back(steps_table(e, most));
-  add_waits(e, most, section);
+  if (all) {
+    section.blocks.push_back(terms_table(e));
+    section.blocks.push_back(path_paragraph(e));
+    section.blocks.push_back(steps_table(e, most));
+  }
+  add_waits(e, most, all, section);
   if (!e.stragglers.empty()) section.blocks.push_back(stragglers_table(e, most));
-  add_edits(e, section);
+  add_edits(e, all, section);
   return section;
 }
 
@@ -297,18 +312,19 @@ std::vector<Section> explanation_sections(const Explanation& explanation, ShownS
   for (const ModeGroup& group : by_mode(explanation.comparison))
     for (std::string& warning : group.mode == explanation.mode ? timing_warnings(group) : std::vector<std::string>())
       answer.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
-  add_answer(explanation, answer);
+  const std::vector<const StrategyExplanation*> strategies = shown_strategies(explanation, shown);
+  add_answer(explanation, strategies, answer);
   Section all{"layer-pass", "All strategies", {}};
   all.blocks.push_back(overview(explanation));
   if (std::string note = early_note(explanation.strategies); !note.empty())
     all.blocks.push_back(Paragraph{std::move(note), Tone::kNote});
-  const std::vector<const StrategyExplanation*> strategies = shown_strategies(explanation, shown);
-  if (const std::size_t more = explanation.strategies.size() - strategies.size(); more > 0)
-    all.blocks.push_back(Paragraph{
-        fmt::format(
-            "Below are those with the shortest and the longest time. --all adds the other {}, and -s NAME adds one.",
-            more),
-        Tone::kNote});
+  if (shown == ShownStrategies::kTwo)
+    all.blocks.push_back(
+        Paragraph{fmt::format("{}--all and -s NAME also show where the time goes, and the critical path.",
+                              explanation.strategies.size() == strategies.size()
+                                  ? ""
+                                  : "Below are those with the shortest and the longest time. "),
+                  Tone::kNote});
   std::vector<Section> sections = {std::move(answer), std::move(all)};
   for (const StrategyExplanation* e : strategies) sections.push_back(strategy_section(explanation, *e, shown));
   return sections;
