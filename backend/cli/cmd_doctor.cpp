@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -84,7 +85,9 @@ FileFindings findings_of(const std::string& path) {
     return {std::move(findings)};
   }
   if (std::filesystem::is_directory(path, absent) && !find_collection(path)) return {folder_findings(path)};
-  return check_file(path);
+  FileFindings found = check_file(path);
+  found.of_file = true;
+  return found;
 }
 
 void print_findings(CommandContext& context, const std::vector<Finding>& findings) {
@@ -98,15 +101,29 @@ void print_findings(CommandContext& context, const std::vector<Finding>& finding
     context.out << fmt::format("{} {:<22} {}\n", f.ok ? " " : "!", printable_line(f.name), printable_line(f.value));
 }
 
+// What of a stored run is damaged.
+std::vector<std::string> damage_of(const FileFindings& found) {
+  std::vector<std::string> damage;
+  const auto add = [&](std::int64_t count, const char* what) {
+    if (count > 0) damage.push_back(fmt::format("{} {}", count, what));
+  };
+  add(found.bad_pages, "damaged pages");
+  add(found.bad_chunks, "chunks that cannot be read");
+  add(found.bad_rows, "damaged rows beside chunks");
+  add(found.disagreements, "figures that it holds twice and that differ");
+  return damage;
+}
+
 int doctor(CommandContext& context, const std::string& path) {
   const FileFindings found = findings_of(path);
+  const std::vector<std::string> damage = damage_of(found);
+  if (found.of_file && !context.json) {
+    const auto marked = std::ranges::count(found.list, false, &Finding::ok);
+    context.out << (!damage.empty() ? "Damaged: the file has " + listed(damage) + ".\n"
+                    : marked > 0    ? "No damage found. Lines with ! say what is missing.\n"
+                                    : "No damage found.\n");
+  }
   print_findings(context, found.list);
-  std::vector<std::string> damage;
-  if (found.bad_pages > 0) damage.push_back(fmt::format("{} damaged pages", found.bad_pages));
-  if (found.bad_chunks > 0) damage.push_back(fmt::format("{} chunks that cannot be read", found.bad_chunks));
-  if (found.bad_rows > 0) damage.push_back(fmt::format("{} damaged rows beside chunks", found.bad_rows));
-  if (found.disagreements > 0)
-    damage.push_back(fmt::format("{} figures that it holds twice and that differ", found.disagreements));
   if (!damage.empty())
     throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" has {}", path, listed(damage)),
                 fmt::format("spscope recover \"{}\" -o FILE.db keeps what can be read", path));

@@ -14,6 +14,7 @@ struct Finding {
 
 struct FileFindings {
   std::vector<Finding> list;
+  bool of_file = false;                       // and not of a machine or a folder
   std::int64_t bad_pages = 0;                 // that differ from their checksums
   std::int64_t bad_chunks = 0, bad_rows = 0;  // damaged; bad_rows: packed rows of other tables than `chunk`
   std::int64_t disagreements = 0;             // figures that the file holds twice and that differ

@@ -9,6 +9,7 @@ python3 -B "$scripts/bad_arrays.py" .
 expect_exit 0 run --set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 \
   --set mask.file=good.npy --set cluster.ranks=2 --set run.repeats=40 --set run.verify=off -s ring -o kept.db
 expect_exit 0 doctor kept.db
+[ "$(head -1 "$out")" = 'No damage found.' ] || fail "the verdict is not the first line"
 expect_out '1 plan, 1 mask, 2 mask_thumbnail' '1 with 1 plans and 40 timelines, all readable'
 expect_sql kept.db 1 'SELECT (SELECT count(*) FROM lod_level) > 0 AND (SELECT count(*) FROM lod_strip) > 0'
 
@@ -17,7 +18,7 @@ damaged() {
   edited kept.db "UPDATE $1 SET $3 = flip($3, 0.7) WHERE $4"
   expect_exit 2 doctor damaged.db
   expect_err 'SPS-156' 'damaged.db' 'spscope recover'
-  expect_out "! $2 "
+  expect_out "! $2 " 'Damaged: the file has '
   rm -f saved.db
   expect_exit 0 recover damaged.db -o saved.db
   expect_exit 0 doctor saved.db
