@@ -79,10 +79,12 @@ ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
   }
   const std::vector<std::int32_t>& cuts = file.block_starts();
   if (flags.tokens != 0) file.require_tokens(flags.tokens);
-  if (!cuts.empty() && flags.block == 0) {
-    read.mask = file.mask(flags.step, flags.layer);
+  const auto cut_at = [&](const std::vector<std::int32_t>& starts) {
+    read.mask = file.mask(flags.step, flags.layer, starts);
+    if (const std::string cut = file.cut_text(starts); !cut.empty()) read.words += ", " + cut;
     return read;
-  }
+  };
+  if (!cuts.empty() && flags.block == 0) return cut_at(cuts);
   if (flags.block == 0)
     context.err << fmt::format("assuming blocks of {} tokens: give --block when they have another size\n",
                                kAssumedBlock);
@@ -90,8 +92,7 @@ ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
   const std::int64_t tokens = flags.tokens != 0 ? flags.tokens
                               : cuts.empty()    ? file.whole_blocks() * block
                                                 : cuts.back();
-  read.mask = file.mask(flags.step, flags.layer, uniform_cuts(tokens, block));
-  return read;
+  return cut_at(uniform_cuts(tokens, block));
 }
 
 // "16 blocks of 64 tokens", with the last when it alone is shorter; "28 blocks of 8 to 64 tokens".

@@ -135,15 +135,18 @@ PatternRequest MaskSource::pattern_request(const Pattern& pattern, int denoise_s
 }
 
 // A file's masks have the borders that come with it, or blocks of `mask.block` tokens over text and video alike: a file
-// keeps the order of the model's tokens. Replicated text is held apart from the video, so blocks with both are cut.
+// keeps the order of the model's tokens.
+std::vector<std::int32_t> MaskSource::file_starts() const {
+  return file_->block_starts().empty() ? BlockMask::uniform_starts(attended_tokens(), job_.config.mask.block)
+                                       : file_->block_starts();
+}
+
+// Replicated text is held apart from the video, so blocks with both are cut.
 SourcedMask MaskSource::file_mask(int denoise_step, int layer) const {
   const Model& model = job_.model;
   const int step = std::min(denoise_step, file_->denoise_steps() - 1);
   const int of_layer = stand_for_all() ? layer * file_->layers() / model.layers : std::min(layer, file_->layers() - 1);
-  BlockMask mask = file_->block_starts().empty()
-                       ? file_->mask(step, of_layer,
-                                     BlockMask::uniform_starts(attended_tokens(), job_.config.mask.block), model.heads)
-                       : file_->mask(step, of_layer, model.heads);
+  BlockMask mask = file_->mask(step, of_layer, file_starts(), model.heads);
   const int text = model.spatiotemporal() ? 0 : model.joint_text_tokens;
   if (job_.config.run.text == TextLayout::kReplicate && text > 0)
     mask = mask.cut_at(model.text_first ? text : mask.tokens() - text);
@@ -221,6 +224,7 @@ bool MaskSource::evolves() const {
 std::string MaskSource::file_title() const {
   std::string title = fmt::format("file {}", job_.config.mask.file);
   if (file_->heads() == 1 && job_.model.heads > 1) title += ", whose one head serves all";
+  if (const std::string cut = file_->cut_text(file_starts()); !cut.empty()) title += ", " + cut;
   const int layers = file_->layers(), steps = file_->denoise_steps();
   if (stand_for_all()) {
     std::set<int> taken;

@@ -50,6 +50,7 @@ class MaskSource {
   void check_file(std::vector<Problem>& problems) const;
   bool stand_for_all() const;
   std::string file_title() const;
+  std::vector<std::int32_t> file_starts() const;
   SourcedMask inner_mask(int denoise_step, int layer) const;
   SourcedMask file_mask(int denoise_step, int layer) const;
   SourcedMask temporal_mask(int denoise_step, int layer) const;

@@ -130,8 +130,14 @@ std::int64_t MaskFile::key_blocks_of(const ListedMask& lists) const {
   const bool table = lists.slots > 0 && lists.delta.value_or(true);
   if (tokens == 0) {
     if (table) return lists.slots;
-    const bool known = reading_.q_block > 0 && reading_.key_block > 0;
-    return known ? ceiling(lists.rows.back() * reading_.q_block, reading_.key_block) : lists.rows.back();
+    if (reading_.q_block > 0 && reading_.key_block > 0)
+      return ceiling(lists.rows.back() * reading_.q_block, reading_.key_block);
+    // A slot for each query block: as many key blocks, as programs pad their tables.
+    if (lists.slots == lists.rows.back()) return lists.slots;
+    throw Error(ErrorCode::kMaskShape,
+                fmt::format("{} lists key blocks, and nothing says how many there are",
+                            place_of(path_, lists.parts.front().entries->name)),
+                "give the --tokens of the sequence and the --block of the mask");
   }
   const std::int64_t blocks = reading_.key_block > 0  ? ceiling(tokens, reading_.key_block)
                               : block_starts_.empty() ? ceiling(tokens, reading_.block)
@@ -199,14 +205,6 @@ void MaskFile::require_tokens(std::int64_t tokens) const {
               size_hint());
 }
 
-BlockMask MaskFile::mask(int denoise_step, int layer, int heads) const {
-  if (block_starts_.empty()) {
-    throw Error(ErrorCode::kMaskShape, fmt::format("{} has no block borders", place_of(path_)),
-                "add an array block_starts, or give the number of tokens and the block size");
-  }
-  return mask(denoise_step, layer, block_starts_, heads);
-}
-
 // Where the [heads, q, k] of this step and layer begin in the array.
 std::int64_t MaskFile::entry(int denoise_step, int layer) const {
   struct Wanted {
@@ -248,6 +246,33 @@ std::int64_t MaskFile::factor(std::int64_t count, int tokens, const std::vector<
   return least;
 }
 
+// The factors along q and k.
+std::array<std::int64_t, 2> MaskFile::factors(const std::vector<std::int32_t>& starts) const {
+  const std::int64_t q_blocks = axes_.of(MaskAxis::kQ), k_blocks = axes_.of(MaskAxis::kK),
+                     blocks = std::ssize(starts) - 1;
+  const std::array<std::int64_t, 2> both = {
+      factor(q_blocks, reading_.q_block, starts, named("--q-block", "mask.q_block")),
+      factor(k_blocks, reading_.key_block, starts, named("--key-block", "mask.key_block"))};
+  if (both[0] > 0 && both[1] > 0) return both;
+  throw Error(ErrorCode::kMaskShape,
+              fmt::format("{} has {} x {} blocks{}, {} has {}", place_of(path_, array_.name), q_blocks, k_blocks,
+                          starts_file_.empty() ? "" : fmt::format(", and {} cuts {}", place_of(starts_file_), blocks),
+                          named("the sequence", "the workload"), blocks),
+              size_hint());
+}
+
+std::string MaskFile::cut_text(const std::vector<std::int32_t>& block_starts) const {
+  const auto [q, k] = factors(block_starts);
+  if (q == 1 && k == 1) return "";
+  // Of cuts of many sizes only the number of blocks says it.
+  const bool even =
+      block_starts.size() > 2 && block_starts == BlockMask::uniform_starts(block_starts.back(), block_starts[1]);
+  if (!even) return fmt::format("each of whose blocks becomes {} by {}", q, k);
+  const std::int64_t tokens = block_starts[1];
+  return fmt::format("whose blocks of {} queries by {} keys are cut into {} by {}", q * tokens, k * tokens, tokens,
+                     tokens);
+}
+
 std::int64_t MaskFile::whole_blocks() const {
   const auto blocks = [&](MaskAxis axis, int tokens) {
     return axes_.of(axis) * (reading_.block > 0 ? std::max(tokens / reading_.block, 1) : 1);
@@ -265,19 +290,7 @@ BlockMask MaskFile::mask(int denoise_step, int layer, const std::vector<std::int
                 size_hint());
   }
   BlockMask result(this->heads() == 1 && heads > 0 ? heads : this->heads(), block_starts);
-  const std::int64_t q_blocks = axes_.of(MaskAxis::kQ), k_blocks = axes_.of(MaskAxis::kK);
-  const std::int64_t q_factor = factor(q_blocks, reading_.q_block, block_starts, named("--q-block", "mask.q_block")),
-                     k_factor =
-                         factor(k_blocks, reading_.key_block, block_starts, named("--key-block", "mask.key_block"));
-  if (q_factor == 0 || k_factor == 0) {
-    throw Error(
-        ErrorCode::kMaskShape,
-        fmt::format(
-            "{} has {} x {} blocks{}, {} has {}", place_of(path_, array_.name), q_blocks, k_blocks,
-            starts_file_.empty() ? "" : fmt::format(", and {} cuts {}", place_of(starts_file_), result.blocks()),
-            named("the sequence", "the workload"), result.blocks()),
-        size_hint());
-  }
+  const auto [q_factor, k_factor] = factors(block_starts);
   const int width = element_bytes(array_.type);
   for (std::int32_t head = 0; head < result.heads(); ++head) {
     const std::int64_t first = begin + (this->heads() == 1 ? 0 : head * axes_.step(MaskAxis::kHead));

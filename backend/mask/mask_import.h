@@ -10,6 +10,7 @@
 // by a whole factor f: block i of the cuts is block i / f of the array.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -64,13 +65,14 @@ class MaskFile {
   // Empty when the file has none.
   const std::vector<std::int32_t>& block_starts() const { return block_starts_; }
 
-  // The mask of one denoise step and layer with the cuts of the file. Throws Error kMaskShape when the file has none.
-  BlockMask mask(int denoise_step, int layer, int heads = 0) const;
-  // The same with these cuts, which must equal those of the file if it has some. Throws Error kMaskShape when an index
-  // is not in the file, when the blocks do not fit the cuts, or when they fit them in several ways and the reading does
-  // not say which. `heads`: of the result where the file has one head; 0: as the file. REQUIRES: block_starts valid for
-  // BlockMask.
+  // The mask of one denoise step and layer with these cuts, which must equal those of the file if it has some. Throws
+  // Error kMaskShape when an index is not in the file, when the blocks do not fit the cuts, or when they fit them in
+  // several ways and the reading does not say which. `heads`: of the result where the file has one head; 0: as the
+  // file. REQUIRES: block_starts valid for BlockMask.
   BlockMask mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts, int heads = 0) const;
+  // How its blocks become those of the cuts, where they are more: "whose blocks of 128 queries by 64 keys are cut into
+  // 64 by 64"; "" where they are the same. Throws as mask() does.
+  std::string cut_text(const std::vector<std::int32_t>& block_starts) const;
   // Throws Error kMaskShape, naming the file of the cuts, when they are for a sequence of another length.
   void require_tokens(std::int64_t tokens) const;
 
@@ -82,6 +84,7 @@ class MaskFile {
   std::int64_t key_blocks_of(const ListedMask& lists) const;
   std::int64_t factor(std::int64_t count, int tokens, const std::vector<std::int32_t>& starts,
                       std::string_view flag) const;
+  std::array<std::int64_t, 2> factors(const std::vector<std::int32_t>& starts) const;
   std::string named(std::string_view flag, std::string_view key) const;
   std::string starts_note() const;
   std::string size_hint() const;

@@ -217,7 +217,7 @@ TEST(ListLayouts, OfVideoSparseAttention) {
                                                                     {"variable_block_sizes", {t.k}, sizes}}));
     const MaskFile file(path);
     ASSERT_EQ(file.block_starts(), starts);
-    ASSERT_TRUE(t.equals(file.mask(0, 0))) << seed;
+    ASSERT_TRUE(t.equals(file.mask(0, 0, starts))) << seed;
   }
 }
 
@@ -281,6 +281,11 @@ TEST(ListLayouts, RefuseWhatIsNone) {
   // Prefix sums that say otherwise than the lengths, or end before the entries do.
   const Named flat{"indices", {3}, {0, 1, 1}};
   EXPECT_EQ(refusal({flat, {"indptr", {3}, {0, 2, 3}}}, four).code(), ErrorCode::kInternal);
+  // Without tokens nothing says how many key blocks there are, unless a table has a slot for each query block.
+  EXPECT_THAT(refusal({flat, {"indptr", {3}, {0, 2, 3}}}, {.user = MaskUser::kFlags}).hint(), HasSubstr("--tokens"));
+  EXPECT_EQ(refusal({{"kv_indices", {1, 2, 1}, {0, 1}}, {"kv_num_blocks", {1, 2}, {1, 1}}}).code(),
+            ErrorCode::kMaskShape);
+  EXPECT_EQ(refusal({lists, counts}).code(), ErrorCode::kInternal);
   for (const Ints& pointers : {Ints{0, 2, 2}, Ints{1, 2, 3}, Ints{0, 4, 3}, Ints{0, -1, 3}})
     EXPECT_EQ(refusal({flat, {"indptr", {3}, pointers}}, four).code(), ErrorCode::kMaskValue);
   EXPECT_EQ(
