@@ -125,11 +125,11 @@ std::vector<Model> make_presets() {
     model.qk = qk;
     model.frames_per_token = frames;
   };
-  const auto set_experts = [&](std::string_view name, int pixels, int experts, int modulation_bytes) {
+  const auto set_experts = [&](std::string_view name, int pixels, int experts, int more_working_bytes) {
     Model& model = *std::ranges::find(presets, name, &Model::name);
     model.pixels_per_token = pixels;
     model.experts = experts;
-    model.modulation_bytes = modulation_bytes;
+    model.more_working_bytes = more_working_bytes;
   };
 #define MODEL(name, family, layers, single_layers, hidden, heads, head_dim, ffn, frames, height, width, joint_text, \
               cross_text, text_first, mlps, steps, cfg, prediction, source)

@@ -48,9 +48,8 @@ struct Model {
   int pixels_per_token = 256;  // of an output frame, by the VAE and the patches
   // Transformers of this shape, of which one runs in a denoise step: experts by the level of noise.
   int experts = 1;
-  // Bytes of a token and channel that official code holds for shifts, scales and gates that it has for each token; 0:
-  // they are those of the whole sample.
-  int modulation_bytes = 0;
+  // Bytes of a token and channel that its official code holds at once beyond ImplementationProfile::working_bytes.
+  int more_working_bytes = 0;
 
   bool spatiotemporal() const { return family == ModelFamily::kSpatiotemporal; }
   // The first single-stream layer: those before it are double-stream. `layers` where all are of one kind.

@@ -1,6 +1,7 @@
 #include "backend/config/model_companions.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "backend/base/check.h"
 
@@ -31,6 +32,8 @@ const Row& row_of(std::string_view name) {
 }  // namespace
 
 Companions companions(const Model& model) {
+  const auto shape = [](const Model& m) { return std::tuple(m.layers, m.hidden, m.heads, m.head_dim, m.ffn); };
+  if (shape(model) != shape(*find_model_preset(model.name))) return {.text_encoder_unknown = true, .vae_unknown = true};
   const Row& row = row_of(model.name);
   Companions beside;
   beside.text_encoder_name = row.text_encoder;

@@ -18,14 +18,16 @@ namespace spscope {
 
 // Bytes.
 struct Companions {
-  std::string_view text_encoder_name;  // "UMT5-XXL"; "": the model has none
-  std::int64_t text_encoder = 0;       // its weights, in the type in which they are published
-  bool vae_unknown = false;            // the model has one, and its size is not known here
-  std::int64_t vae = 0;                // its weights
-  std::int64_t decoding = 0;           // what the VAE needs beside them for the output of the model, its batch together
+  std::string_view text_encoder_name = {};  // "UMT5-XXL"; "": the model has none
+  std::int64_t text_encoder = 0;            // its weights, in the type in which they are published
+  // Whether the model may have one whose size is not known here.
+  bool text_encoder_unknown = false, vae_unknown = false;
+  std::int64_t vae = 0;       // its weights
+  std::int64_t decoding = 0;  // what the VAE needs beside them for the output of the model, its batch together
 };
 
-// Of the model on its grid and batch. REQUIRES: model.name is a preset's.
+// Of the model on its grid and batch. With other layers, channels, heads or ffn than its preset it is another model,
+// whose companions are not known. REQUIRES: model.name is a preset's.
 Companions companions(const Model& model);
 
 }  // namespace spscope

@@ -185,7 +185,9 @@ Json memory_json(const MemoryNeed& need) {
           {"verdict", need.limit > 0 ? Json(verdict_name(need.verdict())) : Json(nullptr)},
           {"margin_bytes", need.limit > 0 ? Json(need.margin()) : Json(nullptr)},
           {"tight", need.tight()},
-          {"not_counted", {{"text_encoder", need.uncounted.text_encoder}, {"vae", need.vae_bytes()}}},
+          {"not_counted",
+           {{"text_encoder", need.uncounted.text_encoder_unknown ? Json(nullptr) : Json(need.uncounted.text_encoder)},
+            {"vae", need.uncounted.vae_unknown ? Json(nullptr) : Json(need.vae_bytes())}}},
           {"bytes_by_rank", std::move(ranks)}};
 }
 
@@ -232,12 +234,8 @@ Json verdict_json(const ModeGroup& group, const Judgement& j) {
   for (const StrategyResult* s : j.refused) refused.push_back(s->id);
   Json error = nullptr;
   if (j.error)
-    error = {{"machine", j.error->name},
-             {"median", j.error->median},
-             {"pairs", j.error->pairs},
-             {"sources", j.error->sources},
-             {"from", j.error->from},
-             {"rest_of_layer_ns", j.rest_ns}};
+    error = {{"machine", j.error->name},    {"median", j.error->median}, {"pairs", j.error->pairs},
+             {"sources", j.error->sources}, {"from", j.error->from},     {"rest_of_layer_ns", j.rest_ns}};
   return {{"mode", choice_name(group.mode)},
           {"lead", lead_name(j.lead)},
           {"fastest", j.lead == Lead::kUnknown ? Json(nullptr) : Json(j.ranked.front()->id)},

@@ -69,7 +69,8 @@ std::int64_t working_bytes(const Plan& plan, const Model& model, const ClusterPr
   const double of_channel = code != nullptr ? code->working_bytes.value : 0;
   if (of_channel == 0) return 0;
   const std::int64_t tokens = (model.tokens() + plan.ranks - 1) / plan.ranks;
-  return std::llround((of_channel + model.modulation_bytes) * static_cast<double>(tokens * model.batch) * model.hidden);
+  return std::llround((of_channel + model.more_working_bytes) * static_cast<double>(tokens * model.batch) *
+                      model.hidden);
 }
 
 std::string gib_text(std::int64_t bytes, int digits) {
@@ -141,9 +142,8 @@ std::string memory_sentence(const MemoryNeed& need) {
                      need.limit > 0 ? " of " + limit : "", rank, parts);
 }
 
-std::string verdict_text(const MemoryNeed& need) {
+std::string fit_text(const MemoryNeed& need) {
   const std::int64_t encoder = need.uncounted.text_encoder, vae = need.vae_bytes();
-  const bool unknown_vae = need.uncounted.vae_unknown;
   const auto named = [](bool of_encoder, bool of_vae) -> std::string {
     return of_encoder && of_vae ? "text encoder and VAE" : of_encoder ? "text encoder" : "VAE";
   };
@@ -159,13 +159,23 @@ std::string verdict_text(const MemoryNeed& need) {
   }
   if (need.fits()) text += fmt::format(", with {} GiB to spare", gib_text(need.margin(), 1));
   if (need.tight()) text += ", which is tight";
+  return text;
+}
+
+std::string verdict_text(const MemoryNeed& need) {
+  const std::int64_t encoder = need.uncounted.text_encoder, vae = need.vae_bytes();
+  const bool encoder_unknown = need.uncounted.text_encoder_unknown, vae_unknown = need.uncounted.vae_unknown;
   std::string parts;
   if (encoder > 0) parts = fmt::format("The text encoder takes about {} GiB", gib_text(encoder, 1));
   if (vae > 0)
     parts += fmt::format("{} up to {} GiB while it decodes", parts.empty() ? "The VAE takes" : ", and the VAE",
                          gib_text(vae, 1));
-  if (unknown_vae) parts += parts.empty() ? "The size of the VAE is not known" : ". The size of the VAE is not known";
-  return parts.empty() ? text : text + ". " + parts;
+  if (encoder_unknown || vae_unknown)
+    parts += fmt::format("{}The size{} not known here", parts.empty() ? "" : ". ",
+                         encoder_unknown && vae_unknown ? "s of the text encoder and VAE are"
+                         : encoder_unknown              ? " of the text encoder is"
+                                                        : " of the VAE is");
+  return parts.empty() ? fit_text(need) : fit_text(need) + ". " + parts;
 }
 
 std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, const RunSection& run) {
@@ -199,7 +209,9 @@ MemoryNeed memory_need(const Plan& plan, std::span<const std::int64_t> activatio
   const std::int64_t reserved = need.limit > 0 ? bytes_of_gib(cluster.device.reserved_gib) : 0;
   const std::int64_t working = working_bytes(plan, model, cluster), other = bytes_of_gib(run.other_gib);
   const Companions beside = companions(model);
-  need.uncounted = {0, beside.vae, beside.decoding, beside.vae_unknown};
+  // One that is on no GPU needs no size.
+  const bool encoder_unknown = beside.text_encoder_unknown && run.text_encoder != TextEncoderPlace::kCpu;
+  need.uncounted = {0, beside.vae, beside.decoding, encoder_unknown, beside.vae_unknown};
   std::int64_t text_encoder = 0;
   switch (run.text_encoder) {
     case TextEncoderPlace::kUnknown:

@@ -33,9 +33,9 @@ struct RankMemory {
 
 // What a GPU may hold besides, in bytes.
 struct UncountedMemory {
-  std::int64_t text_encoder = 0;           // 0: counted, on no GPU, or none
-  std::int64_t vae = 0, vae_decoding = 0;  // weights, and what decoding needs beside them
-  bool vae_unknown = false;                // the model has one, and its size is not known here
+  std::int64_t text_encoder = 0;                           // 0: counted, on no GPU, or none
+  std::int64_t vae = 0, vae_decoding = 0;                  // weights, and what decoding needs beside them
+  bool text_encoder_unknown = false, vae_unknown = false;  // there may be one, and its size is not known here
   friend bool operator==(const UncountedMemory&, const UncountedMemory&) = default;
 };
 
@@ -78,8 +78,9 @@ struct MemoryNeed {
 // out, and " of 80" without a limit. Where rounding would hide that it is too much, more digits are shown.
 std::string memory_sentence(const MemoryNeed& need);
 
-// "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight. The text encoder takes
-// about 10.6 GiB, and the VAE up to 24.2 GiB while it decodes". REQUIRES: limited.
+// "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight". REQUIRES: limited.
+std::string fit_text(const MemoryNeed& need);
+// The same and what they take: ". The text encoder takes about 10.6 GiB, and the VAE up to 24.2 GiB while it decodes".
 std::string verdict_text(const MemoryNeed& need);
 
 // Bytes of weights by rank. A kernel's columns that a rank holds no part of are cut: Megatron. With sharded weights

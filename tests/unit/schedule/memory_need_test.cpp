@@ -129,6 +129,9 @@ TEST(MemoryNeed, SaysWhatFitsAndWhatIsNotCounted) {
        "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight. "},
       {"neither", 24, 31, 0, 0, 0, "does not fit"},
       {"no companions", 40, 31, 0, 0, 0, "fits, with 9.0 GiB to spare"}};
+  MemoryNeed unknown{{{0, kGib, 0, 0}}, 2 * kGib, {0, 0, 0, true, true}};
+  EXPECT_EQ(verdict_text(unknown),
+            "fits, with 1.0 GiB to spare. The sizes of the text encoder and VAE are not known here");
   for (const auto& [what, gib, total, encoder, vae, decoding, text] : cards) {
     const MemoryNeed need{
         {{4 * kGib, bytes(total) - 4 * kGib, 0, 0}}, bytes(gib), {bytes(encoder), bytes(vae), bytes(decoding)}};
@@ -160,6 +163,8 @@ TEST(MemoryNeed, CountsTheTextEncoderWhereItIsAndWhatOfficialCodeHolds) {
     EXPECT_EQ(need.ranks[0].activations, memory_bound(plan)[0]);
   }
   EXPECT_EQ(need_with(TextEncoderPlace::kCpu, "official").ranks[0].activations, 38LL * 75'600 / 4 * 5120);
+  const Model other = preset("hunyuanvideo");  // whose code holds more of a token
+  EXPECT_EQ(memory_need(plan, other, {}, cluster_of({}, "official")).ranks[0].activations, 54LL * 119'056 / 4 * 3072);
 }
 
 // Published parameters of the checkpoints; matrices are all but a thousandth of them.
