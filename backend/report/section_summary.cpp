@@ -205,8 +205,8 @@ void add_ranges(const ModeGroup& group, Section& section) {
   if (std::ranges::none_of(group.strategies, [](const StrategyResult* s) { return s->makespan_low_ns.has_value(); }))
     return;
   section.blocks.push_back(
-      Paragraph{"Range: the same schedule with the network's numbers that differ from host to host at the "
-                "ends of their ranges (spscope list clusters --toml NAME shows them).",
+      Paragraph{"Range: the same schedule on the fastest and the slowest network of such hosts (spscope list clusters "
+                "--toml NAME has their numbers).",
                 Tone::kNote});
 }
 
