@@ -125,14 +125,14 @@ Json list_gpus() {
     std::string kernels;
     for (const AttentionKernelProfile& kernel : gpu.kernels)
       kernels += fmt::format("{}{}", kernels.empty() ? "" : ", ", kernel.name);
-    Json row = {
-        {"name", gpu.name},
-        {"summary", fmt::format("{:g} TFLOP/s, {:g} GB/s, {:.0f} GiB; {}, on sparse masks {}; attention kernels {}",
-                                gpu.dense_bf16_tflops.value, gpu.memory_gbps.value, gpu.memory_gib.value,
-                                gpu.dense_kernel, gpu.sparse_kernel, kernels)},
-        {"note", gpu.note},
-        {"dense_kernel", gpu.dense_kernel},
-        {"sparse_kernel", gpu.sparse_kernel}};
+    Json row = {{"name", gpu.name},
+                {"summary", fmt::format("{:g} TFLOP/s, {:g} GB/s, {:.0f} GiB; {}, on sparse masks without a kernel of "
+                                        "their own {}; attention kernels {}",
+                                        gpu.dense_bf16_tflops.value, gpu.memory_gbps.value, gpu.memory_gib.value,
+                                        gpu.dense_kernel, gpu.sparse_kernel, kernels)},
+                {"note", gpu.note},
+                {"dense_kernel", gpu.dense_kernel},
+                {"sparse_kernel", gpu.sparse_kernel}};
     for (const auto& [name, number] : numbers_of(gpu)) row[name] = number_json(*number);
     rows.push_back(std::move(row));
   }

@@ -96,6 +96,12 @@ void resolve_outside(ClusterPreset& preset, const GpuProfile& gpu, const Impleme
 
 const AttentionKernelProfile* GpuProfile::find_kernel(std::string_view of) const { return find_named(kernels, of); }
 
+const std::string& GpuProfile::usual_kernel(bool sparse, std::string_view pattern) const {
+  if (!sparse) return dense_kernel;
+  const AttentionKernelProfile* own = find_kernel(pattern);
+  return own != nullptr ? own->name : sparse_kernel;
+}
+
 const std::vector<GpuProfile>& gpu_profiles() {
   static const std::vector<GpuProfile> profiles = parse_all<GpuProfile>(embedded_gpus(), parse_gpu);
   return profiles;
@@ -114,9 +120,8 @@ const ImplementationProfile* find_implementation(std::string_view name) {
 
 void resolve_profiles(ClusterPreset& preset, const GpuProfile& gpu, const ImplementationProfile& implementation,
                       const ProfileChoices& choices) {
-  const std::string& by_mask = choices.sparse ? gpu.sparse_kernel : gpu.dense_kernel;
-  const AttentionKernelProfile* kernel =
-      gpu.find_kernel(choices.attention_kernel.empty() ? by_mask : choices.attention_kernel);
+  const AttentionKernelProfile* kernel = gpu.find_kernel(
+      choices.attention_kernel.empty() ? gpu.usual_kernel(choices.sparse, choices.pattern) : choices.attention_kernel);
   SPSCOPE_CHECK(kernel != nullptr);
   Resolver to(preset);
   preset.gpu = gpu.name;

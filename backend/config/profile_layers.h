@@ -33,11 +33,14 @@ struct AttentionKernelProfile {
 
 struct GpuProfile {
   std::string name, note;
-  std::string dense_kernel, sparse_kernel;  // those used when run.attention_kernel is empty
+  std::string dense_kernel, sparse_kernel;  // what is usual: usual_kernel() takes them
   SourcedNumber dense_bf16_tflops, dense_tf32_tflops, memory_gbps, memory_gib, reserved_gib, matmul_share;
   std::vector<AttentionKernelProfile> kernels;
   // nullptr when this GPU has no such kernel.
   const AttentionKernelProfile* find_kernel(std::string_view name) const;
+  // That used when run.attention_kernel is empty: the kernel of the method that makes the masks, which has its name,
+  // where this GPU has it. `pattern`: of sparse masks; "": it is not known.
+  const std::string& usual_kernel(bool sparse, std::string_view pattern) const;
   friend bool operator==(const GpuProfile&, const GpuProfile&) = default;
 };
 
@@ -81,9 +84,10 @@ std::string implementation_toml(const ImplementationProfile& implementation);
 
 // What is asked of the layers, besides the GPU.
 struct ProfileChoices {
-  std::string attention_kernel;  // "": the GPU's own choice for dense or sparse masks
+  std::string attention_kernel;  // "": the GPU's usual one
   std::string implementation;    // "": kDefaultImplementation
   bool sparse = false;           // whether masks leave pairs out
+  std::string pattern = {};      // of them
   Dtype dtype = Dtype::kBf16;    // fp32 computes at the TF32 rate
   Model model;                   // for what it makes, and what it does to q and k
   int gpus = 1;                  // of one generation

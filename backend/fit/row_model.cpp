@@ -27,7 +27,11 @@ ClusterPreset layered_of(const RunConfig& config) {
 RowModel::RowModel(const TimingRow& row, const std::string& folder, const std::string& cluster)
     : row_(row), job_(job_of(row, folder, cluster)), layered_(layered_of(job_.config)) {
   const RunSection& run = job_.config.run;
-  choices_ = {run.attention_kernel, run.implementation, false, run.dtype, job_.model, job_.cluster.plan_ranks()};
+  choices_ = {.attention_kernel = run.attention_kernel,
+              .implementation = run.implementation,
+              .dtype = run.dtype,
+              .model = job_.model,
+              .gpus = job_.cluster.plan_ranks()};
   add_plans();
 }
 

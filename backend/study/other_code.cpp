@@ -54,7 +54,8 @@ std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, 
   if (gpu == nullptr || preset.attention_kernel.empty() || preset.implementation.empty()) return std::nullopt;
   const bool sparse = has_sparse_masks(job);
   const bool compiled = preset.implementation == kDefaultImplementation;
-  const std::string usual = sparse ? gpu->sparse_kernel : gpu->dense_kernel, plain = sparse ? "flex" : "fa2";
+  const std::string usual = gpu->usual_kernel(sparse, job.config.mask.file.empty() ? job.config.mask.pattern : ""),
+                    plain = sparse ? "flex" : "fa2";
   std::string kernel = compiled ? plain : usual;
   if (gpu->find_kernel(kernel) == nullptr) kernel = preset.attention_kernel;
   const std::string implementation = compiled ? "official" : std::string(kDefaultImplementation);

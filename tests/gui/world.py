@@ -24,6 +24,7 @@ density = 0.3
 preset = "h100x8"
 [run]
 mode = "simulate"
+attention_kernel = "vsa"
 strategies = ["ulysses", "ring", "usp:ulysses=4,ring=2", "dbsp", "cyclic"]
 layers = 2
 denoise_steps = 3

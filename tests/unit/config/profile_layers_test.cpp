@@ -103,7 +103,13 @@ TEST(ProfileLayers, AttentionRampsUpAndPadsHeads) {
 TEST(ProfileLayers, TheMaskChoosesTheKernelAndWhatItKeeps) {
   RunConfig config = config_on("h100x8");
   EXPECT_EQ(resolved(config).preset.attention_kernel, find_gpu("h100")->dense_kernel);
-  config.mask.pattern = "sparge";
+  config.mask.pattern = "sparge";  // whose kernel it has, and a b200 has not
+  config.mask.density = 0.3;
+  EXPECT_EQ(resolved(config).preset.attention_kernel, "sparge");
+  config.cluster.preset = "b200x8";
+  EXPECT_EQ(resolved(config).preset.attention_kernel, "vsa");
+  config = config_on("h100x8");
+  config.mask.pattern = "paro";
   config.mask.density = 0.3;
   const ClusterPreset sparse = resolved(config).preset;
   const AttentionKernelProfile& kernel = *find_gpu("h100")->find_kernel(find_gpu("h100")->sparse_kernel);
