@@ -86,7 +86,7 @@ Answer answer_of(JobFlags job_flags, const Engine* engine, int seeds, const Quie
     const std::vector<std::string>& chosen = open[divisions.fastest];
     if (divisions.fastest > 0) job_flags.settings.insert(job_flags.settings.end(), chosen.begin(), chosen.end());
   }
-  Advice advice = advise(job, seeds, options, std::move(divisions));
+  Advice advice = advise(job, seeds, options, std::move(divisions), engine == nullptr);
   return {std::move(job_flags), std::move(job), std::move(jobs), std::move(advice)};
 }
 
@@ -103,6 +103,7 @@ Answer best_answer(const JobFlags& job_flags, const Engine* engine, int seeds, c
   LayoutChoice choice = choose_layout(sharded.job, answer.advice, sharded.advice);
   if (choice.sharded) answer = std::move(sharded);
   answer.advice.layout = std::move(choice.sentence);
+  answer.advice.unsharded = std::move(choice.unsharded);
   return answer;
 }
 
@@ -111,8 +112,8 @@ AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, con
   facts.code = code_text(answer.job);
   facts.engine = engine;
   facts.gpus = answer.job.cluster.ranks;
-  if (answer.advice.fastest.empty()) return facts;
-  const std::string& argument = answer.advice.fastest_argument;
+  if (answer.advice.chosen.empty()) return facts;
+  const std::string& argument = answer.advice.argument;
   const std::optional<RatioError> error = judge(by_mode(answer.advice.judged).front()).error;
   if (engine == nullptr || engine->settings.empty())  // else its code is its own
     facts.other_code =

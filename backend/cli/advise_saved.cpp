@@ -29,8 +29,8 @@ void require_place_of_advice(const std::string& path) {
 
 void save_advice(const AdviseFlags& flags, const Job& job, const Advice& advice) {
   RunConfig config = job.config;
-  config.run.strategies = {advice.fastest_argument};
-  if (advice.fastest != advice.reference) config.run.strategies.push_back(advice.reference_argument);
+  config.run.strategies = {advice.argument};
+  if (advice.chosen != advice.reference) config.run.strategies.push_back(advice.reference_argument);
   // What the times are of, though defaults change.
   config.run.attention_kernel = job.cluster.preset.attention_kernel;
   config.run.implementation = job.cluster.preset.implementation;

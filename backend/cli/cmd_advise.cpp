@@ -33,7 +33,7 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
   for (const AdvicePart& part : advice_sentences(advice, answer.job, facts))
     parts.push_back({text_of(part.block), part.drop});
   parts.push_back({wrapped_text(question_line(advice, answer.job), style.width), 0, true});
-  if (!advice.fastest.empty() && (!what_if || flags.all))
+  if (!advice.chosen.empty() && (!what_if || flags.all))
     parts.push_back({render_terminal(
         strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : kMostRows), style)});
   if (what_if)
@@ -43,7 +43,7 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
       parts.push_back({text_of(block)});
     }
   bool first = true;
-  for (const AdvicePart& part : advice_details(advice, flags.all)) {
+  for (const AdvicePart& part : advice_details(advice, facts, flags.all)) {
     const bool is_table = std::holds_alternative<Table>(part.block);
     parts.push_back({text_of(part.block), part.drop, first || is_table});
     first = false;
@@ -74,11 +74,11 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   std::optional<Advice> then;
   if (what_if)
     then = advise(supposed(answer.job, *what_if), flags.seeds, options,
-                  supposed_divisions(answer.jobs, *what_if, options));
+                  supposed_divisions(answer.jobs, *what_if, options), engine == nullptr);
   const AdviceFacts facts = facts_of(answer, engine, question.dense, options);
   printer.clear();
 
-  const bool can_run = !advice.fastest.empty();
+  const bool can_run = !advice.chosen.empty();
   if (!flags.save.empty() && can_run) save_advice(flags, answer.job, advice);
   const std::vector<std::string> next = can_run ? next_commands(flags, answer.job) : std::vector<std::string>();
   if (context.json) {

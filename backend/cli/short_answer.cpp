@@ -25,12 +25,11 @@ std::string answer_text(std::vector<AnswerPart> parts, int most_lines, const std
   std::string text = joined(parts);
   bool complete = true;
   while (most_lines > 0 && lines(text) + (complete ? 0 : 1) > most_lines) {
-    const auto next =
-        std::ranges::max_element(parts, {}, [](const AnswerPart& p) { return p.text.empty() ? 0 : p.drop; });
-    if (next == parts.end() || next->text.empty() || next->drop == 0) break;
-    const int drop = next->drop;
-    for (AnswerPart& part : parts)
-      if (part.drop == drop) part.text.clear();
+    // Of several the last one.
+    const auto next = std::ranges::max_element(parts.rbegin(), parts.rend(), {},
+                                               [](const AnswerPart& p) { return p.text.empty() ? 0 : p.drop; });
+    if (next == parts.rend() || next->text.empty() || next->drop == 0) break;
+    next->text.clear();
     complete = false;
     text = joined(parts);
   }

@@ -8,7 +8,7 @@ namespace spscope {
 
 struct AnswerPart {
   std::string text;    // whole lines
-  int drop = 0;        // the highest go first, together; 0: never
+  int drop = 0;        // the highest go first, of several the last; 0: never
   bool apart = false;  // an empty line stands before it
 };
 

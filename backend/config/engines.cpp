@@ -26,8 +26,8 @@ constexpr std::pair<std::string_view, EngineFeature> kPatterns[] = {{"sparge", E
 
 std::vector<Engine> make_engines() {
   std::vector<Engine> list;
-#define ENGINE(id, title, models, launch, separator, sharded_tensor, settings, repository) \
-  list.push_back({id, title, models, launch, separator, sharded_tensor, settings, repository});
+#define ENGINE(id, title, models, launch, separator, sharded_tensor, settings, ring, repository) \
+  list.push_back({id, title, models, launch, separator, sharded_tensor, settings, ring, repository});
 #define FEATURE(feature, text, page) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
 #include "backend/config/engines.def"

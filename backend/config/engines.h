@@ -35,7 +35,9 @@ struct Engine {
   };
   std::string_view id, title, models, launch, separator;
   bool sharded_tensor = true;
-  std::string_view settings, repository;  // settings: "section.key=value", with blanks between them
+  std::string_view settings;  // "section.key=value", with blanks between them
+  std::string_view ring;      // when its ring gathers all keys: "at once"; "": it passes them on
+  std::string_view repository;
   std::array<Feature, kEngineFeatures> features = {};
 
   const Feature& feature(EngineFeature f) const { return features[static_cast<std::size_t>(f)]; }

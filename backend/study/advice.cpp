@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
@@ -20,7 +21,7 @@ const StrategyResult& Advice::result(const std::string& id) const {
 }
 
 std::string Advice::best() const {
-  return fastest.empty() || !judge(by_mode(judged).front()).refused.empty() ? "" : fastest;
+  return chosen.empty() || !judge(by_mode(judged).front()).refused.empty() ? "" : chosen;
 }
 
 const StrategyResult* reference_of(const Comparison& comparison) {
@@ -45,7 +46,7 @@ std::string strategy_argument(const ChosenStrategy& chosen) {
   return std::string(chosen.strategy->name) + text;
 }
 
-Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions) {
+Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions, bool any_engine) {
   Advice advice;
   advice.divisions = std::move(divisions);
   advice.runs = run_seeds(job, useful_seeds(job, seeds), options);
@@ -53,18 +54,21 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   advice.division = {job.cluster.dp, job.cluster.guidance};
   const Judgement judgement = judge(by_mode(advice.judged).front());
   if (judgement.ranked.empty() || judgement.empty_masks) return advice;
-  advice.fastest = judgement.ranked.front()->id;
-  advice.reference = reference_of(advice.judged)->id;
-  for (const ChosenStrategy& chosen : advice.runs.strategies) {
-    if (chosen.id == advice.fastest) advice.fastest_argument = strategy_argument(chosen);
-    if (chosen.id == advice.reference) advice.reference_argument = strategy_argument(chosen);
-  }
-  advice.speedup = speedup_over(advice.runs, advice.fastest, advice.reference);
-  for (int i = 1; i < judgement.level; ++i)
-    advice.as_fast.push_back(judgement.ranked[static_cast<std::size_t>(i)]->label);
-  advice.gather = gather_note(job);
   for (const StrategyResult* s : judgement.ranked)
     advice.engines[s->id] = engines_with(engine_setup(job, *s), job.config.model.preset);
+  const auto level = std::span(judgement.ranked).first(static_cast<std::size_t>(std::max(1, judgement.level)));
+  const auto engines = [&](const StrategyResult* s) { return any_engine ? advice.engines.at(s->id).size() : 0; };
+  advice.fastest = level.front()->id;
+  advice.chosen = (*std::ranges::max_element(level, {}, engines))->id;
+  advice.reference = reference_of(advice.judged)->id;
+  for (const ChosenStrategy& chosen : advice.runs.strategies) {
+    if (chosen.id == advice.chosen) advice.argument = strategy_argument(chosen);
+    if (chosen.id == advice.reference) advice.reference_argument = strategy_argument(chosen);
+  }
+  advice.speedup = speedup_over(advice.runs, advice.chosen, advice.reference);
+  for (const StrategyResult* s : level)
+    if (s->id != advice.chosen) advice.as_fast.push_back(s->label);
+  advice.gather = gather_note(job);
   return advice;
 }
 

@@ -16,20 +16,22 @@ namespace spscope {
 
 struct Advice {
   SeededRuns runs;
-  Comparison judged;               // runs.together without plans that equal another's (analysis/equal_plans.h)
-  std::string fastest, reference;  // StrategyResult::id; "": nothing can run, or there is nothing to compare
-  std::string fastest_argument;    // after -s: "cyclic:ulysses=4,ring=2"
+  Comparison judged;  // runs.together without plans that equal another's (analysis/equal_plans.h)
+  // StrategyResult::id; "": nothing can run, or there is nothing to compare. `chosen` is what the first sentence says
+  // to use: of those that the model cannot tell from the fastest, the first that most engines run.
+  std::string fastest, chosen, reference;
+  std::string argument;  // of the chosen one, after -s: "cyclic:ulysses=4,ring=2"
   std::string reference_argument;
-  Spread speedup;                    // of the fastest over the reference, over seeds
-  std::vector<std::string> as_fast;  // labels of those that the model cannot tell from the fastest
+  Spread speedup;                    // of the chosen one over the reference, over seeds
+  std::vector<std::string> as_fast;  // labels of the others that the model cannot tell from the fastest
   Divisions divisions;               // of the ranks, that were compared; without times where there is nothing to choose
   ParallelSetting division;          // of the job
   std::string layout;                // why the weights are sharded, or what sharding them would give; "": nothing
+  std::string unsharded;             // LayoutChoice::unsharded
   std::string gather;                // what sharded weights cost that no time includes; "": they are whole
   std::map<std::string, std::vector<std::string_view>> engines;  // by id of `judged`: those that run it as it is
   const StrategyResult& result(const std::string& id) const;     // of `judged`
-  // The id that the first sentence says to use: the fastest, however close others are; "" where one that was asked for
-  // by name cannot run.
+  // `chosen`; "" where one that was asked for by name cannot run.
   std::string best() const;
 };
 
@@ -37,9 +39,9 @@ struct Advice {
 // run, the fastest USP can stand for it, then a ring. nullptr: nothing has a time.
 const StrategyResult* reference_of(const Comparison& comparison);
 
-// `divisions`: those that the job's was chosen from. Throws Error as comparison_of(). REQUIRES: times of the job are
-// modelled.
-Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions = {});
+// `divisions`: those that the job's was chosen from. `any_engine`: the reader has named none. Throws Error as
+// comparison_of(). REQUIRES: times of the job are modelled.
+Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions = {}, bool any_engine = true);
 
 // "usp:ulysses=4,ring=2": what follows -s to run this setting.
 std::string strategy_argument(const ChosenStrategy& chosen);

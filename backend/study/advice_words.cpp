@@ -37,7 +37,7 @@ bool hosts_differ(const Advice& advice, int gpus) { return kind_of(advice) == Ma
 
 // "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and 259 s with fa2 in official code"
 std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
-  const StrategyResult& fastest = advice.result(advice.fastest);
+  const StrategyResult& fastest = advice.result(advice.chosen);
   std::string text = own_label(fastest);
   if (advice.division.guidance > 1) text += fmt::format(", {} passes at once", advice.division.guidance);
   if (advice.division.dp > 1) text += fmt::format(", {} replicas", advice.division.dp);
@@ -79,13 +79,13 @@ std::string headline(const Advice& advice, const Judgement& judgement, const Adv
         "; hosts with PCIe differ, so measure yours with alltoall_perf -g {0} and sendrecv_perf -g {0} of "
         "nccl-tests (docs/advice.md)",
         facts.gpus);
-  return text + "." + (advice.result(advice.fastest).end_to_end_ns ? other_winner(facts) : "");
+  return text + "." + (advice.result(advice.chosen).end_to_end_ns ? other_winner(facts) : "");
 }
 
 std::string speedup_sentence(const Advice& advice) {
-  if (advice.fastest == advice.reference) return "";
+  if (advice.chosen == advice.reference) return "";
   const Spread& s = advice.speedup;
-  const StrategyResult &fastest = advice.result(advice.fastest), &reference = advice.result(advice.reference);
+  const StrategyResult &fastest = advice.result(advice.chosen), &reference = advice.result(advice.reference);
   std::string text = fmt::format("A layer is {:.2f}x as fast as with {}", s.mean, own_label(reference));
   if (s.count > 1) text += fmt::format(", {:.2f}x to {:.2f}x over {} seeds", s.least, s.most, s.count);
   if (fastest.end_to_end_ns && reference.end_to_end_ns && *fastest.end_to_end_ns > 0)
@@ -95,21 +95,32 @@ std::string speedup_sentence(const Advice& advice) {
 }
 
 // What the lead over the others is worth.
-std::string certainty(const Advice& advice, const Judgement& judgement, const Engine* engine, int gpus) {
+std::string certainty(const Advice& advice, const Judgement& judgement, const Job& job, const Engine* engine,
+                      int gpus) {
   if (judgement.lead == Lead::kDepends)
     return fmt::format("It depends on the network: {} is fastest at the fast end of its range, {} at its slow end.",
                        own_label(*judgement.at_low), own_label(*judgement.at_high));
   // The table says which plans equal them.
   std::vector<Sentence> as_fast;
   for (const std::string& label : advice.as_fast) as_fast.push_back({label.substr(0, label.find(" = "))});
-  if (!as_fast.empty())
-    return fmt::format("{} in a layer. That is {}.", too_close_words(as_fast, judgement).text,
-                       judgement.error->from);
+  if (!as_fast.empty()) {
+    const std::string limit = percent_text(judgement.error->median);
+    // Of the fastest others are slower; of one that more engines run some are faster.
+    const std::string words =
+        advice.chosen == advice.fastest ? too_close_words(as_fast, judgement).text
+        : as_fast.size() == 1
+            ? fmt::format("Too close to call: {}, which fewer engines run, is faster by less than {}", as_fast[0].text,
+                          limit)
+            : fmt::format("Too close to call: none of {} runs in more engines, and they differ from it by less than {}",
+                          listed(as_fast).text, limit);
+    return fmt::format("{} in a layer. That is {}.", words, judgement.error->from);
+  }
   if (judgement.ranked.size() < 2) {
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
     if (advice.runs.together.workload.ranks == 1) return "One GPU runs each pass, so there is nothing to compare.";
-    return engine != nullptr ? fmt::format("No other strategy of {} is modelled here (docs/engines.md).", engine->title)
-                             : "It was not compared with another strategy.";
+    const std::string why = engine != nullptr ? why_no_other(*engine, job) : "";
+    return why.empty() ? "You named no other strategy to compare it with."
+                       : fmt::format("{} runs no other strategy here: {} (docs/engines.md).", engine->title, why);
   }
   const StrategyResult &first = *judgement.ranked[0], &next = *judgement.ranked[1];
   const auto ratio = [](std::int64_t time, std::int64_t least) {
@@ -167,38 +178,44 @@ std::string slower_text(const StrategyResult& fastest, const StrategyResult& oth
          (whole ? " end to end" : "");
 }
 
-// " That time is with vsa, and --engine sglang answers with sparge, its own kernel.", where an engine has another; else
-// "".
-std::string own_kernel_sentence(const std::vector<std::string_view>& engines, const Job& job) {
-  constexpr std::string_view kKey = "run.attention_kernel=";
-  const std::string& used = job.cluster.preset.attention_kernel;
-  for (const std::string_view id : engines)
-    for (const std::string& setting : engine_settings(find_engine(id), job))
-      if (setting.starts_with(kKey) && setting.substr(kKey.size()) != used)
-        return fmt::format(" That time is with {}, and --engine {} answers with {}, its own kernel.", used, id,
-                           setting.substr(kKey.size()));
-  return "";
-}
-
 // Which engines can follow the first sentence, where not every one can, and what to run in the others.
-std::string engine_sentence(const Advice& advice, const Judgement& judgement, const Job& job) {
-  const StrategyResult& fastest = advice.result(advice.fastest);
-  const std::vector<std::string_view>& own = advice.engines.at(advice.fastest);
+std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
+  const StrategyResult& fastest = advice.result(advice.chosen);
+  const std::vector<std::string_view>& own = advice.engines.at(advice.chosen);
   std::size_t most = 0;
   for (const auto& [id, list] : advice.engines) most = std::max(most, list.size());
   const StrategyResult* other = fastest_of_engines(advice, judgement, most);
   if (own.size() == most || other == nullptr) return "";
   const std::vector<std::string_view>& where = advice.engines.at(other->id);
-  const std::string runs = fmt::format("{} runs in {}, and is slower by {}.{}", own_label(*other), listed(where),
-                                       slower_text(fastest, *other), own_kernel_sentence(where, job));
+  const std::string runs = fmt::format("{} runs in {}, and is slower by {}.", own_label(*other), listed(where),
+                                       slower_text(fastest, *other));
   if (own.empty()) return fmt::format("No engine of docs/engines.md runs {} here: {}", fastest.name, runs);
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
   return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only", listed(own),
                      uneven ? "" : " it", runs);
 }
 
+// Of rings that an engine runs in another way than plans do. `only`: nullptr: any engine.
+std::string rings_note(const Advice& advice, const Engine* only) {
+  std::vector<std::string_view> otherwise;
+  std::string_view how;
+  for (const Engine& engine : engines()) {
+    if (only != nullptr && engine.id != only->id) continue;
+    const bool runs_rings = std::ranges::any_of(advice.engines, [&](const auto& entry) {
+      const StrategyResult& s = advice.result(entry.first);
+      return !s.meshes.empty() && s.meshes.front().ring > 1 && std::ranges::count(entry.second, engine.id) > 0;
+    });
+    if (!runs_rings || engine.ring.empty()) continue;
+    otherwise.push_back(engine.id);
+    how = engine.ring;
+  }
+  if (otherwise.empty()) return "";
+  return fmt::format("In a ring {} {} all keys {}; times here are of rings that pass them on (docs/engines.md).",
+                     listed(otherwise), otherwise.size() == 1 ? "gathers" : "gather", how);
+}
+
 std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
-  const StrategyResult& fastest = advice.result(advice.fastest);
+  const StrategyResult& fastest = advice.result(advice.chosen);
   const EngineSetup setup = engine_setup(job, fastest);
   if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
   std::string text = fmt::format("In {}: {}", engine.title, engine_command(engine, setup));
@@ -250,19 +267,20 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   // Its guidance passes may have a node each.
   const bool several_nodes = kind_of(advice) != MachineKind::kCpu && replica > job.cluster.gpus_per_node;
   add(parts, headline(advice, judgement, facts), 0);
-  add(parts, certainty(advice, judgement, facts.engine, replica), 0);
+  add(parts, certainty(advice, judgement, job, facts.engine, replica), 0);
   if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
   add(parts, masks_sentence(job, facts), 0);
   add(parts, advice.layout, 0);
-  if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
-  add(parts, speedup_sentence(advice), 2);
-  add(parts, evidence(judgement), 1);
-  if (advice.result(advice.fastest).end_to_end_ns)
+  add(parts, advice.unsharded, 1);
+  if (!facts.engine) add(parts, engine_sentence(advice, judgement), 0);
+  add(parts, speedup_sentence(advice), 3);
+  add(parts, evidence(judgement), 2);
+  if (advice.result(advice.chosen).end_to_end_ns)
     if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
         !record.empty())
       add(parts, sentence_of(record + (has_sparse_masks(job) && replica > 1 && !several_nodes ? ", all dense" : "")),
           0);
-  add(parts, advice.gather, 1);
+  add(parts, advice.gather, 2);
   if (facts.sparse_masks)
     add(parts,
         fmt::format("This is for dense attention. The same plan takes {} on sparse masks ({}); ask with {}.",
@@ -313,7 +331,7 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
     shown.resize(rows);
     if (std::ranges::find(shown, reference) == shown.end()) shown.back() = reference;
   }
-  const std::string best = advice.best();
+  const bool named = !advice.best().empty();
   for (const StrategyResult* s : shown) {
     const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
     const auto passes = static_cast<double>(s->by_layer.size());
@@ -322,7 +340,7 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
       return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
     };
     Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns()), cell(Hint::kSpeedup, speedup.mean)},
-            s->id == best};
+            named && s->id == advice.fastest};
     if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
     if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));
     row.cells.push_back(duration_cell(s->end_to_end_ns));
@@ -347,16 +365,15 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
   return table;
 }
 
-std::vector<AdvicePart> advice_details(const Advice& advice, bool all) {
+std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& facts, bool all) {
   std::vector<AdvicePart> parts;
   const Comparison& c = advice.judged;
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : c.strategies) strategies.push_back(&s);
-  add(parts, memory_line(strategies, advice.fastest.empty() ? nullptr : &advice.result(advice.fastest)), 0,
-      Tone::kNote);
-  for (std::string& note : deciding_notes(advice)) add(parts, std::move(note), 1, Tone::kNote);
-  if (!advice.fastest.empty()) {
-    const StrategyResult& fastest = advice.result(advice.fastest);
+  add(parts, memory_line(strategies, advice.chosen.empty() ? nullptr : &advice.result(advice.chosen)), 0, Tone::kNote);
+  for (std::string& note : deciding_notes(advice, facts.engine)) add(parts, std::move(note), 1, Tone::kNote);
+  if (!advice.chosen.empty()) {
+    const StrategyResult& fastest = advice.result(advice.chosen);
     if (fastest.end_to_end_ns && fastest.outside_layers_ns)
       add(parts,
           fmt::format("Each end-to-end time includes {} for text encoder, VAE and saving.",
@@ -364,8 +381,8 @@ std::vector<AdvicePart> advice_details(const Advice& advice, bool all) {
           5, Tone::kNote);
   }
   if (const std::string refused = refused_text(strategies); !refused.empty())
-    add(parts, "Not possible here: " + refused + ".", advice.fastest.empty() ? 0 : 6, Tone::kNote);
-  if (advice.fastest.empty()) return parts;
+    add(parts, "Not possible here: " + refused + ".", advice.chosen.empty() ? 0 : 6, Tone::kNote);
+  if (advice.chosen.empty()) return parts;
   int reasons = 0;
   for (Sentence& sentence : reason_sentences(judgement_of(advice), OfPasses::kMean))
     if (all || ++reasons <= 2) parts.push_back({paragraph(std::move(sentence), Tone::kReason), 6 + reasons});
@@ -374,10 +391,12 @@ std::vector<AdvicePart> advice_details(const Advice& advice, bool all) {
   return parts;
 }
 
-std::vector<std::string> deciding_notes(const Advice& advice) {
+std::vector<std::string> deciding_notes(const Advice& advice, const Engine* engine) {
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : advice.judged.strategies) strategies.push_back(&s);
-  return uneven_heads_notes(advice.judged.workload, strategies);
+  std::vector<std::string> notes = uneven_heads_notes(advice.judged.workload, strategies);
+  if (std::string rings = rings_note(advice, engine); !rings.empty()) notes.push_back(std::move(rings));
+  return notes;
 }
 
 Section what_if_section(const Advice& as_it_is, const Advice& then, const WhatIf& what_if) {

@@ -33,10 +33,11 @@ std::string question_line(const Advice& advice, const Job& job);
 // the engines that run it. `all`: with what times consist of.
 Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all, std::size_t rows);
 // Behind the table: memory, what cannot run with the reasons, why the others are slower, the divisions of the ranks.
-std::vector<AdvicePart> advice_details(const Advice& advice, bool all);
+std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& facts, bool all);
 
-// Notes of a run that decide whether its advice can be followed: shares of heads that engines refuse.
-std::vector<std::string> deciding_notes(const Advice& advice);
+// What decides whether the advice can be followed: shares of heads that engines refuse, and rings that they run in
+// another way. `engine`: that the answer is for; nullptr: any.
+std::vector<std::string> deciding_notes(const Advice& advice, const Engine* engine);
 
 // Both side by side, per layer and end to end, and the division of the ranks that is faster then. REQUIRES: of one
 // division.

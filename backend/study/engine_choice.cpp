@@ -1,9 +1,12 @@
 #include "backend/study/engine_choice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <sstream>
 
+#include "backend/base/listed.h"
 #include "backend/config/profile_layers.h"
 
 namespace spscope {
@@ -72,14 +75,26 @@ std::vector<std::string> engine_settings(const Engine& engine, const Job& job) {
   std::istringstream all{std::string(engine.settings)};
   for (std::string setting; all >> setting;)
     if (!job.places.contains(setting.substr(0, setting.find('=')))) settings.push_back(setting);
-  const GpuProfile* gpu = find_gpu(job.cluster.preset.gpu);
-  const std::string& pattern = job.config.mask.pattern;
-  const std::vector<std::string_view> own = engine.patterns();
-  const bool is_own =
-      has_sparse_masks(job) && job.config.mask.file.empty() && std::ranges::find(own, pattern) != own.end();
-  if (is_own && gpu != nullptr && gpu->find_kernel(pattern) != nullptr && !job.places.contains("run.attention_kernel"))
-    settings.push_back("run.attention_kernel=" + pattern);
   return settings;
+}
+
+std::string why_no_other(const Engine& engine, const Job& job) {
+  std::vector<std::string> missing;
+  const bool dense = !has_sparse_masks(job),
+             own_ring = dense && !engine.has(EngineFeature::kRing) && !engine.ring.empty();
+  for (const char* name : {"ulysses", "ring", "allgather_kv", "megatron_tp"}) {
+    if (std::ranges::any_of(job.strategies, [&](const ChosenStrategy& c) { return c.strategy->name == name; }))
+      continue;
+    const std::string lacks = missing_in(engine, whole_setup(job, name, {}));
+    if (lacks.empty()) return "";
+    // A ring that gathers all keys is neither of the two here.
+    const bool by_ring =
+        own_ring && (lacks == feature_name(EngineFeature::kRing) || lacks == feature_name(EngineFeature::kGather));
+    if (!by_ring && std::ranges::find(missing, lacks) == missing.end()) missing.push_back(lacks);
+  }
+  const std::string none = missing.empty() ? "" : "it has no " + listed(missing, "or");
+  if (!own_ring) return none;
+  return fmt::format("its ring gathers all keys {}{}", engine.ring, none.empty() ? "" : ", and " + none);
 }
 
 bool has_division(const Engine& engine, int guidance) {

@@ -22,8 +22,13 @@ EngineSetup engine_setup(const Job& job, const StrategyResult& result);
 // division of the ranks is the job's own.
 void restrict_to(const Engine& engine, Job& job);
 
-// What the engine does that a job does not say, as settings of a run: of masks that it makes its attention kernel.
+// What the engine does that a job does not say, as settings of a run.
 std::vector<std::string> engine_settings(const Engine& engine, const Job& job);
+
+// Why it runs none of the strategies of engines that the job, restricted to it, has not: "it has no tensor
+// parallelism";
+// "" where it runs one of them, so that the job leaves it out by itself.
+std::string why_no_other(const Engine& engine, const Job& job);
 
 // Whether the engine runs so many passes of guidance at once.
 bool has_division(const Engine& engine, int guidance);

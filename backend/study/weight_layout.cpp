@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/analysis/equal_plans.h"
 #include "backend/base/number_text.h"
 #include "backend/config/model_size.h"
 #include "backend/job/weight_gather.h"
@@ -30,9 +31,9 @@ bool sharding_may_help(const Job& job, const Advice& advice) {
 }
 
 LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Advice& sharded) {
-  if (sharded.fastest.empty()) return {};
-  const StrategyResult& with = sharded.result(sharded.fastest);
-  if (!with.end_to_end_ns) return {whole.fastest.empty(), ""};
+  if (sharded.chosen.empty()) return {};
+  const StrategyResult& with = sharded.result(sharded.chosen);
+  if (!with.end_to_end_ns) return {whole.chosen.empty(), ""};
   const auto hidden_ns = static_cast<double>(*with.end_to_end_ns);
   const double open_ns = hidden_ns + gather_ns_of_all(sharded_job, sharded.runs.together.workload);
   const std::string times =
@@ -41,17 +42,18 @@ LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Ad
                          weight_bytes(sharded_job.config.run);
   const std::string size = binary_bytes_text(weights);
   const std::string part = "so each GPU keeps a part of them (FSDP, run.weights = sharded): " + times;
-  if (whole.fastest.empty()) return {true, fmt::format("Whole weights, {}, fit with no strategy, {}.", size, part)};
-  const StrategyResult& without = whole.result(whole.fastest);
+  if (whole.chosen.empty()) return {true, fmt::format("Whole weights, {}, fit with no strategy, {}.", size, part)};
+  const StrategyResult& without = whole.result(whole.chosen);
   if (!without.end_to_end_ns) return {};
   const auto whole_ns = static_cast<double>(*without.end_to_end_ns);
   if (open_ns < whole_ns)
-    return {true, fmt::format("Whole weights, {}, leave no room for some strategies, {}. Without sharding the fastest "
-                              "that fits is {}, {}.",
-                              size, part, without.label, duration_text(whole_ns))};
+    return {true, fmt::format("Whole weights, {}, leave no room for some strategies, {}.", size, part),
+            fmt::format("Without sharding, {} is the fastest that can run. It takes {} and {}.", own_label(without),
+                        duration_text(whole_ns), fit_text(without.memory_need))};
   if (hidden_ns < whole_ns)
-    return {false, fmt::format("If each GPU keeps a part of the weights (FSDP, run.weights = sharded), {} takes {}.",
-                               with.label, times)};
+    return {false,
+            fmt::format("If each GPU keeps a part of the weights (FSDP, run.weights = sharded), {} takes {}. It {}.",
+                        own_label(with), times, fit_text(with.memory_need))};
   return {};
 }
 

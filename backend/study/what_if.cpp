@@ -196,7 +196,7 @@ Section what_if_section(const Comparison& all_now, const Comparison& all_then, c
     };
     const bool same_setting = own_label(*s) == other->label;
     table.rows.push_back(
-        {{text_cell(s->label), passes(*s), passes(*other), change_cell(s->makespan_ns, other->makespan_ns),
+        {{text_cell(own_label(*s)), passes(*s), passes(*other), change_cell(s->makespan_ns, other->makespan_ns),
           duration_cell(s->end_to_end_ns), duration_cell(other->end_to_end_ns),
           change_cell(s->end_to_end_ns, other->end_to_end_ns), text_cell(same_setting ? "" : other->label)},
          best != nullptr && other->id == best->id});

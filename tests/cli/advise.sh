@@ -6,7 +6,7 @@
 tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${tiny[@]}" --all
-expect_out 'Use ' 'vs ulysses' 'over seeds' 'end to end with vsa in compiled code' 'Not possible here: dsp (' '4 x h100' \
+expect_out 'Use ' 'vs ulysses' 'over seeds' 'end to end with sparge in compiled code' 'Not possible here: dsp (' '4 x h100' \
   'whole layers' 'wire' ' a layer slower: ' 'Memory: '
 cp -- "$out" whole
 expect_exit 0 advise "${tiny[@]}"
@@ -48,7 +48,7 @@ expect_refused '--save advice.toml: the file exists' -- advise "${tiny[@]}" --sa
 # Flags say which kernel and code times are of; the first line names them, and what the other usual ones take.
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --kernel flex --implementation official --json
 expect_json 'd["attention_kernel"] == "flex" and d["implementation"] == "official"' \
-  '" with flex in official code, " in d["sentences"][0]' 'd["other_code"]["text"] == "vsa in compiled code"' \
+  '" with flex in official code, " in d["sentences"][0]' 'd["other_code"]["text"] == "sparge in compiled code"' \
   'd["other_code"]["end_to_end_ns"] < min(x["end_to_end_ns"] for x in d["comparison"]["strategies"] if x["legal"])'
 
 # Without masks it is dense attention, and plans that have nothing to balance are one row; --density 1 is no pattern.
@@ -81,14 +81,18 @@ expect_exit 0 advise "${dense[@]}" --engine diffusers --json
 expect_json 'd["engine"] == "diffusers"' 'all("diffusers" in x for x in d["engines"].values())' \
   '{x["name"] for x in d["comparison"]["strategies"]} == {"ulysses"}' \
   'any("ContextParallelConfig(ulysses_degree=4)" in x for x in d["sentences"])' \
-  'not any("Sparse masks" in x for x in d["sentences"])'
+  '"diffusers runs no other strategy here: its ring gathers all keys before attention begins, and it has no tensor parallelism (docs/engines.md)." in d["sentences"]'
+# Who names one strategy left the others out; a ring that the engine runs in another way is a note.
+expect_exit 0 advise "${dense[@]}" --engine sglang -s ring --json
+expect_json '"You named no other strategy to compare it with." in d["sentences"]' \
+  'any("In a ring sglang gathers all keys at once" in x for x in d["notes"])'
 # The flags of sparse attention are those of the masks that were modelled, and so is the kernel.
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine sglang --json
 expect_json 'any("--attention-backend sparge_attn --attention-backend-config topk=0.3" in x for x in d["sentences"])' \
   'd["attention_kernel"] == "sparge"' 'any("all dense" in x for x in d["sentences"])'
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine vllm-omni --pattern vsa --json
 expect_json 'any("FASTVIDEO_VSA" in x for x in d["sentences"])' '"VSA needs a model that was trained for it." in d["sentences"]' \
-  '"No other strategy of vLLM-Omni is modelled here (docs/engines.md)." in d["sentences"]'
+  '"vLLM-Omni runs no other strategy here: it has no sparse attention with anything but Ulysses (docs/engines.md)." in d["sentences"]'
 expect_refused 'knows no attention backend of it with masks of sparge' '--pattern vsa' -- advise "${tiny[@]}" --engine vllm-omni
 # A picture and a film by their size; of several nodes no published run says how far off the time is.
 expect_exit 0 advise --model flux.1-dev --cluster ndr-h100-x2 --set cluster.dp=1
@@ -107,21 +111,22 @@ expect_json 'd["best"] in [x["id"] for x in d["comparison"]["strategies"]]' 'd["
   'all(x["pick"] is not None for x in d["comparison"]["strategies"])' \
   'd["comparison"]["workload"]["scope"] == "layer"'
 
-# The fastest of the table is the one that is named, and no other candidate of any strategy beats it, but for those that
-# come to the same.
-expect_json 'next(x["makespan_ns"] for x in d["comparison"]["strategies"] if x["id"] == d["best"]) <= 1.002 * min(x["makespan_ns"] for x in d["comparison"]["strategies"] if x["legal"])' \
-  'd["fastest"] == d["best"]' 'd["what_if"]["fastest"] == d["what_if"]["best"] != None'
+# No other candidate of any strategy beats the fastest, but for those that come to the same. Of those that are too close
+# to call, the one that is named runs in most engines.
+expect_json 'next(x["makespan_ns"] for x in d["comparison"]["strategies"] if x["id"] == d["fastest"]) <= 1.002 * min(x["makespan_ns"] for x in d["comparison"]["strategies"] if x["legal"])' \
+  'd["what_if"]["fastest"] != None != d["what_if"]["best"]' \
+  'len(d["engines"][d["best"]]) == max(len(d["engines"][x["id"]]) for x in d["comparison"]["strategies"] if x["id"] in d["engines"] and (x["id"] == d["best"] or x["label"] in [y.split(" = ")[0] for y in d["as_fast"]]))'
 
 # Where Ulysses cannot run, speed-ups are over USP at its best setting, and where that is not there over a ring.
 few=(--model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --set model.heads=3 --set model.head_dim=64
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${few[@]}" --json
-expect_json 'd["reference"] == "usp"' 'd["best"] == d["fastest"]'
+expect_json 'd["reference"] == "usp"' 'd["best"] is not None'
 expect_exit 0 advise "${few[@]}" --json -s ulysses -s ring -s dbsp
 expect_json 'd["reference"] == "ring"'
 
 # No winner is named while one that was asked for cannot run: not in the sentence, the table or the JSON.
-expect_json 'd["best"] is None' 'd["fastest"] in ("ring", "dbsp")' 'd["argument"].startswith(d["fastest"])' \
+expect_json 'd["best"] is None' 'd["fastest"] in ("ring", "dbsp")' 'd["argument"].split(":")[0] in ("ring", "dbsp")' \
   '"No winner is named, since ulysses was asked for" in d["sentences"][0]' 'd["what_if"] is None'
 expect_exit 0 advise "${few[@]}" -s ulysses -s ring -s dbsp --what-if link=0.5
 expect_out 'No winner is named' 'ring r4 = dbsp'

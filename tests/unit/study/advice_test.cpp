@@ -52,9 +52,10 @@ TEST(Advice, SpeedUpsAreOverUlyssesOrWhatStandsForIt) {
 // A generation of 20 steps x 2 passes x 40 layers of which the fastest takes `end_to_end_ns`.
 Advice of_fastest(const char* name, std::int64_t end_to_end_ns) {
   Advice advice;
-  advice.fastest = name;
+  advice.fastest = advice.chosen = name;
   advice.runs.together = comparison({result(name, 100)});
   advice.runs.together.strategies.front().end_to_end_ns = end_to_end_ns;
+  advice.runs.together.strategies.front().memory_need = {{{0, 1 << 30, 0, 0}}, std::int64_t{2} << 30};
   Workload& workload = advice.runs.together.workload;
   workload.forward_passes = 2;
   workload.model_layers = 40;
@@ -73,7 +74,8 @@ TEST(WeightLayout, IsShardedWhereThatIsFasterThoughNothingHidesGathering) {
   const LayoutChoice faster = choose_layout(job, of_fastest("megatron_sp", 1'000'000'100 + gather_ns), sharded);
   EXPECT_TRUE(faster.sharded);
   EXPECT_THAT(faster.sentence, testing::HasSubstr("(FSDP, run.weights = sharded): 1.00 s, or "));
-  EXPECT_THAT(faster.sentence, testing::HasSubstr("Without sharding the fastest that fits is megatron_sp, "));
+  EXPECT_THAT(faster.unsharded, testing::HasSubstr("megatron_sp is the fastest that can run. It takes "));
+  EXPECT_THAT(faster.unsharded, testing::HasSubstr(" and fits, with 1.0 GiB to spare."));
 
   const LayoutChoice perhaps = choose_layout(job, of_fastest("megatron_sp", 999'999'900 + gather_ns), sharded);
   EXPECT_FALSE(perhaps.sharded);
