@@ -65,7 +65,7 @@ part cut
 expect_exit 0 run "${small[@]}" -s ring -s ulysses --set cluster.ranks=2 --set run.repeats=300 -o kept.db
 bytes=$(stat -c %s kept.db)
 page=$((0x$(od -An -tx1 -j16 -N2 kept.db | tr -d ' ')))
-pages=$(((bytes - 32) / (page + 4) * page))  # bytes; behind them are the checksums: 32 bytes, and 4 for each page
+pages=$((page * ((bytes - 32) / (page + 4))))  # bytes; behind them are the checksums: 32 bytes, and 4 for each page
 events() { expect_exit 0 sql "$1.db" 'SELECT rank, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 3' --csv && sort "$out" >"$1.csv"; }
 events kept
 

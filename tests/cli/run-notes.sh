@@ -61,7 +61,7 @@ simulate=(run --set "model.grid=8,30,40" --set model.heads=8 --set model.head_di
 expect_exit 0 "${simulate[@]}" --set cluster.preset=l20x8 --set cluster.ranks=8 --json
 expect_json 'all(x["makespan_low_ns"] < x["makespan_ns"] < x["makespan_high_ns"] for x in s.values())'
 expect_exit 0 "${simulate[@]}" --set cluster.preset=l20x8 --set cluster.ranks=8
-expect_out 'range' 'differ from host to host'
+expect_out 'range' 'the slowest network of such hosts'
 expect_exit 0 "${simulate[@]}" --set cluster.preset=a100x8 --set cluster.ranks=8 --json
 expect_json 'all(x["makespan_low_ns"] is None and x["makespan_high_ns"] is None for x in s.values())'
 

@@ -8,7 +8,8 @@
 pid=$!
 wait_for_done 20 progress
 # Its writer may come late to what its ranks have sent.
-wait_for eval '"$SPSCOPE" watch kept.db --once --json | grep -q "events_committed\": *[1-9]"'
+has_committed() { "$SPSCOPE" watch kept.db --once --json | grep -q 'events_committed": *[1-9]'; }
+wait_for has_committed
 expect_exit 0 watch kept.db --once --json
 expect_json 'd["state"] == "running" and d["shards"] == 2 and [r["rank"] for r in d["ranks"]] == [0, 1, 2]' \
   'd["progress"]["phase"] in ("input", "reference", "plan", "run", "check") and 20 <= d["progress"]["done"] < d["progress"]["total"] == 40000' \
@@ -39,7 +40,8 @@ kill -CONT "$pid"
 
 "$SPSCOPE" watch kept.db --json --every 0.1 >looks 2>"$err" &
 watcher=$!
-wait_for eval '[ "$(wc -l <looks)" -gt 3 ]'
+looked_often() { [ "$(wc -l <looks)" -gt 3 ]; }
+wait_for looked_often
 kill -TERM "$pid"
 wait "$pid" || true
 pid=$watcher
