@@ -119,6 +119,21 @@ void MaskFile::split_heads(ListedMask& lists) {
                                                       : 0;
   const std::int64_t rows = lists.rows.back();
   if (lists.rows.size() != 1 || queries == 0 || rows <= queries || rows % queries != 0) return;
+  // Blocks that are too short make too few heads of too many blocks, and nobody attends to the later half. Of a few
+  // blocks that may be so.
+  constexpr std::int64_t kFew = 32;
+  const std::int64_t keys = reading_.key_block > 0 ? ceiling(reading_.tokens, reading_.key_block) : queries;
+  std::int64_t last = -1;
+  for (const KeyLists& part : lists.parts)
+    for (std::size_t row = 0; row < part.begin.size(); ++row)
+      for (std::int64_t i = 0; i < part.count[row]; ++i)
+        last = std::max(last, integer_of(*part.entries, part.begin[row] + i, path_));
+  if (!lists.delta.value_or(false) && keys >= kFew && 2 * (last + 1) <= keys)
+    throw Error(
+        ErrorCode::kMaskShape,
+        fmt::format("{} has {} rows, which are {} heads of {} blocks of {} tokens, but lists no key block from {} on",
+                    place_of(path_, lists.parts.front().entries->name), rows, rows / queries, queries, block, last + 1),
+        fmt::format("give the tokens of the kernel's blocks as {}", named("--block", "mask.block")));
   lists.rows = {rows / queries, queries};
   words_ += fmt::format(", one list of the rows of {} heads", rows / queries);
 }

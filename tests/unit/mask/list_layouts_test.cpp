@@ -281,6 +281,12 @@ TEST(ListLayouts, RefuseWhatIsNone) {
   // Prefix sums that say otherwise than the lengths, or end before the entries do.
   const Named flat{"indices", {3}, {0, 1, 1}};
   EXPECT_EQ(refusal({flat, {"indptr", {3}, {0, 2, 3}}}, four).code(), ErrorCode::kInternal);
+  // The rows of 4 heads of 16 blocks are not those of 2 heads of 32 half as long.
+  Ints keys, begins = {0};
+  for (std::int64_t row = 0; row < 64; ++row) keys.push_back(row % 16), begins.push_back(row + 1);
+  const std::vector<Named> rows = {{"indices", {64}, keys}, {"indptr", {65}, begins}};
+  EXPECT_THAT(refusal(rows, {.tokens = 128, .block = 4}).what(), HasSubstr("2 heads of 32 blocks of 4 tokens"));
+  EXPECT_EQ(refusal(rows, {.tokens = 128, .block = 8}).code(), ErrorCode::kInternal);
   // Without tokens nothing says how many key blocks there are, unless a table has a slot for each query block.
   EXPECT_THAT(refusal({flat, {"indptr", {3}, {0, 2, 3}}}, {.user = MaskUser::kFlags}).hint(), HasSubstr("--tokens"));
   EXPECT_EQ(refusal({{"kv_indices", {1, 2, 1}, {0, 1}}, {"kv_num_blocks", {1, 2}, {1, 1}}}).code(),
