@@ -113,7 +113,8 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
                           limit)
             : fmt::format("Too close to call: none of {} runs in more engines, and they differ from it by less than {}",
                           listed(as_fast).text, limit);
-    return fmt::format("{} in a layer. That is {}.", words, judgement.error->from);
+    return fmt::format("{}{}. That is {}.", words, words.ends_with(" of a layer") ? "" : " in a layer",
+                       judgement.error->from);
   }
   if (judgement.ranked.size() < 2) {
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
@@ -132,7 +133,7 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
   if (first.end_to_end_ns && next.end_to_end_ns) {
     const double ahead = ratio(*next.end_to_end_ns, *first.end_to_end_ns);
     text += fmt::format(" and {} end to end", percent_text(ahead));
-    if (judgement.unmeasured.empty()) record = lead_record(kind_of(advice), gpus, ahead);
+    if (judgement.unmeasured.empty() && judgement.rest_ns == 0) record = lead_record(kind_of(advice), gpus, ahead);
   }
   if (!record.empty())
     text += "; " + record;

@@ -43,7 +43,7 @@ LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Ad
   const std::string size = binary_bytes_text(weights);
   const std::string part = "so each GPU keeps a part of them (FSDP, run.weights = sharded): " + times;
   if (whole.chosen.empty()) return {true, fmt::format("Whole weights, {}, fit with no strategy, {}.", size, part)};
-  const StrategyResult& without = whole.result(whole.chosen);
+  const StrategyResult& without = whole.result(whole.fastest);
   if (!without.end_to_end_ns) return {};
   const auto whole_ns = static_cast<double>(*without.end_to_end_ns);
   if (open_ns < whole_ns)

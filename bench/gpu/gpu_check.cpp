@@ -10,6 +10,7 @@
 #include "backend/base/clock.h"
 #include "backend/base/exit_code.h"
 #include "backend/execute/cuda/context.h"
+#include "backend/execute/cuda/driver.h"
 #include "backend/execute/device_environment.h"
 #include "backend/launch/stop_signals.h"
 #include "bench/gpu/archive.h"
@@ -193,7 +194,12 @@ std::vector<const Check*> chosen_checks(const Flags& flags) {
 // the checks say why.
 std::unique_ptr<cuda::CudaContext> hold_driver(const Machine& machine) {
   try {
-    return machine.missing.empty() ? std::make_unique<cuda::CudaContext>(0) : nullptr;
+    // Where only one process may use the GPU, the checks would find it taken.
+    int mode = CU_COMPUTEMODE_DEFAULT;
+    CUdevice device = 0;
+    if (machine.missing.empty() && cuda::driver().cuDeviceGet(&device, 0) == CUDA_SUCCESS)
+      cuda::driver().cuDeviceGetAttribute(&mode, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device);
+    return machine.missing.empty() && mode == CU_COMPUTEMODE_DEFAULT ? std::make_unique<cuda::CudaContext>(0) : nullptr;
   } catch (const Error&) {
     return nullptr;
   }
@@ -209,7 +215,7 @@ int run_all(const Flags& flags) {
   const auto archive = [&] {
     if (!flags.archive.empty()) write_archive(context.out, flags.archive);
   };
-  archive();
+  archive();  // a place that cannot be written is refused before anything runs
   std::unique_ptr<cuda::CudaContext> held = hold_driver(machine);
   std::string left_out;
   bool hangs = false;
@@ -234,11 +240,21 @@ int run_all(const Flags& flags) {
     if (unmade.skipped.empty()) {
       ClockWatch clocks;
       result = run_apart(*check, flags, context, limit_s, stopping, hangs);
+      // Stopped by the budget: that says nothing of the check.
+      if (!hangs && limit_s < 2 * check->cost_s + 60 && passed_s() - before_s >= limit_s) {
+        unmade.skipped = "it was stopped, as no time was left: --resume runs it";
+        result = json_of(unmade, machine.fake);
+        left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", check->name);
+      }
       for (const auto& [what, value] : clocks.end()) result["facts"][what] = value;
     }
     if (stopping) break;
     results.add(*check, result, passed_s() - before_s);
-    archive();
+    try {
+      archive();
+    } catch (const Error& error) {
+      std::cerr << "gpu-check: " << error.what() << "\n";
+    }
     std::cout << fmt::format("{} ({:.1f} s){}{}\n", result["status"].text(), passed_s() - before_s,
                              result["reason"].text().empty() ? "" : ": ", result["reason"].text());
   }

@@ -35,7 +35,7 @@ inline void read_array_file(const std::string& path) {
 inline void read_mask_file(const std::string& path) {
   const MaskFile file(path);
   for (int layer = 0; layer < std::min(file.layers(), 3); ++layer)
-    if (!file.block_starts().empty()) file.mask(0, layer);
+    if (!file.block_starts().empty()) file.mask(0, layer, file.block_starts());
 }
 
 // Whatever the first reading says, the second is made too.

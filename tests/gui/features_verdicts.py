@@ -14,7 +14,7 @@ def compare_says_a_verdict(world):
         close = slow["makespan_ns"] + rest_ns < (1 + error) * (fast["makespan_ns"] + rest_ns)
         kinds.add(close)
         assert {dump["from"], dump["to"]} == {a, b} and verdict["unmeasured"] in dump["unmeasured"], (dump, verdict)
-        assert dump["verdict"] == (f"Too close to call (predicted): the difference is less than the model's median error, {100 * error:.1f} %."
+        assert dump["verdict"] == (f"Too close to call (predicted): the difference is less than {100 * error:.1f} % of a whole layer, the model's median error."
                                    if close else f"{fast['label']} is faster (predicted)."), dump
     assert kinds == {True, False}, kinds
     window = world.window("compare")

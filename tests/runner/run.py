@@ -75,7 +75,7 @@ def test(phase, tests, suite_of, at_once, teller):
     """The results of tests; none when ctest wrote none."""
     junit = RESULTS / f"{phase.name}.xml"
     numbers = ",".join(str(t.number) for t in tests)
-    follow(["ctest", "--preset", phase.preset, "--parallel", str(at_once), "--output-on-failure", "--test-output-truncation", "head", "-I", "0,0,0," + numbers,
+    follow(["ctest", "--preset", phase.preset, "--parallel", str(at_once), "--output-on-failure", "--test-output-size-passed", "65536", "-I", "0,0,0," + numbers,
             "--output-junit", junit], log_of(phase), Suites(phase.name, suite_of), teller, cwd=ROOT)
     try:
         return read_results(junit)
