@@ -8,7 +8,7 @@ results() { figures "x['label'], x['legal'], x['bytes_sent'], x['tiles'], x['imb
 for sample in "$samples"/*.toml; do
   grep -q '^\[network\]' "$sample" && continue  # a cluster
   modes=(simulate execute project)
-  grep -q '"simulate"' "$sample" && modes=(simulate)  # too large for anything else
+  grep -qE '"simulate"|"cuda"' "$sample" && modes=(simulate)  # too large for anything else, or for a GPU
   for mode in "${modes[@]}"; do
     expect_exit 0 run "$sample" --set "run.mode=$mode" --set run.repeats=1 -o kept.db --json
     first=$(results)
