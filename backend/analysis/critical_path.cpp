@@ -27,12 +27,19 @@ struct Before {
   OpId op = kNone;
 };
 
-// Of the ops that must end before an op posts, the one that ended last; of equal ones that on its lane.
-Before last_before(const Plan& plan, const std::vector<OpTimes>& times, OpId id, OpId on_lane) {
+// How long after the end of `before` an op knows of it.
+std::int64_t signal_ns(const Plan& plan, const Network* network, OpId before, OpId id) {
+  const int from = plan.ops[at(before)].rank, to = plan.ops[at(id)].rank;
+  return network == nullptr || from == to ? 0 : network->latency_ns(from, to);
+}
+
+// Of the ops that must end before an op posts, the one of whose end it knew last; of equal ones that on its lane.
+Before last_before(const Plan& plan, const std::vector<OpTimes>& times, const Network* network, OpId id, OpId on_lane) {
   Before last;
   if (on_lane != kNone) last = {PathCause::kLaneBefore, on_lane};
+  const auto known_ns = [&](OpId before) { return times[at(before)].end_ns + signal_ns(plan, network, before, id); };
   for (const OpId d : plan.deps(plan.ops[at(id)])) {
-    if (last.op != kNone && times[at(d)].end_ns <= times[at(last.op)].end_ns) continue;
+    if (last.op != kNone && known_ns(d) <= known_ns(last.op)) continue;
     last = {communicates(plan.kind_of(plan.ops[at(d)])) ? PathCause::kTransfer : PathCause::kDependency, d};
   }
   return last;
@@ -58,8 +65,13 @@ std::int64_t first_post(const Timeline& timeline) {
 // How much later each op may post, begin and end; posts of one number are done together, the last ones first.
 class Slack {
  public:
-  Slack(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns)
-      : plan_(plan), times_(timeline.ops), issue_ns_(issue_ns), partners_(plan), before_(ops_before_on_lane(plan)) {}
+  Slack(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns, const Network* network)
+      : plan_(plan),
+        times_(timeline.ops),
+        issue_ns_(issue_ns),
+        network_(network),
+        partners_(plan),
+        before_(ops_before_on_lane(plan)) {}
 
   std::vector<std::int64_t> run() {
     std::int64_t end_ns = INT64_MIN;
@@ -116,11 +128,14 @@ class Slack {
 
   void limit_before(OpId id, std::int64_t late_post_ns) {
     const std::int64_t post_ns = times_[at(id)].post_ns;
-    const Before last = last_before(plan_, times_, id, before_[at(id)]);
+    const Before last = last_before(plan_, times_, network_, id, before_[at(id)]);
     if (last.op == kNone) return;
     const bool issued = !issue_ns_.empty() && issue_ns_[at(id)] == post_ns;
-    const std::int64_t limit_ns = late_post_ns - (issued ? 0 : post_ns - times_[at(last.op)].end_ns);
-    const auto limit = [&](OpId earlier) { late_end_[at(earlier)] = std::min(late_end_[at(earlier)], limit_ns); };
+    const auto signal = [&](OpId earlier) { return signal_ns(plan_, network_, earlier, id); };
+    const std::int64_t limit_ns = late_post_ns - (issued ? 0 : post_ns - times_[at(last.op)].end_ns - signal(last.op));
+    const auto limit = [&](OpId earlier) {
+      late_end_[at(earlier)] = std::min(late_end_[at(earlier)], limit_ns - signal(earlier));
+    };
     for (const OpId d : plan_.deps(plan_.ops[at(id)])) limit(d);
     if (before_[at(id)] != kNone) limit(before_[at(id)]);
   }
@@ -128,6 +143,7 @@ class Slack {
   const Plan& plan_;
   const std::vector<OpTimes>& times_;
   std::span<const std::int64_t> issue_ns_;
+  const Network* network_;
   Partners partners_;
   std::vector<OpId> before_;
   std::vector<std::int64_t> late_end_, late_begin_;   // by op; late_begin_: of all with which it begins, their posts
@@ -155,7 +171,7 @@ std::int64_t CriticalPath::of(PathShare share) const {
 
 std::int64_t CriticalPath::total_ns() const { return steps.empty() ? 0 : steps.back().end_ns - steps.front().begin_ns; }
 
-CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns) {
+CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns, const Network* network) {
   CriticalPath path;
   const std::vector<OpTimes>& times = timeline.ops;
   if (times.empty()) return path;
@@ -173,7 +189,7 @@ CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int6
     const bool moves_data = communicates(plan.kind_of(plan.ops[at(id)]));
     const OpId late = moves_data ? late_partner(plan, times, partners, id) : kNone;
     const OpId waits = late == kNone ? id : late;  // the op whose post decided
-    const Before last = last_before(plan, times, waits, before[at(waits)]);
+    const Before last = last_before(plan, times, network, waits, before[at(waits)]);
     add(id, late == kNone ? last : Before{PathCause::kLatePartner, late},
         moves_data ? PathShare::kWire : PathShare::kCompute, times[at(id)].begin_ns);
     const std::int64_t ended_ns = last.op == kNone ? first_ns : times[at(last.op)].end_ns;
@@ -193,7 +209,12 @@ TimeTerms path_terms(const Plan& plan, const Timeline& timeline, const CriticalP
     const Op& op = plan.ops[at(step.op)];
     const std::int64_t begin_ns = std::max(step.begin_ns, from_ns), end_ns = std::max(step.end_ns, from_ns);
     if (step.share == PathShare::kIdle) {
-      terms[gap] += end_ns - begin_ns;
+      const std::int64_t known_ns =
+          step.after == kNone || !models.network
+              ? begin_ns
+              : std::clamp(step.begin_ns + signal_ns(plan, &*models.network, step.after, step.op), begin_ns, end_ns);
+      terms[TimeTerm::kLatency] += known_ns - begin_ns;
+      terms[gap] += end_ns - known_ns;
     } else if (step.share == PathShare::kCompute) {
       add_compute_terms(plan, op, end_ns - begin_ns, models, terms);
     } else {
@@ -213,8 +234,9 @@ TimeTerms path_terms(const Plan& plan, const Timeline& timeline, const CriticalP
   return terms;
 }
 
-std::vector<std::int64_t> op_slack(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns) {
-  return Slack(plan, timeline, issue_ns).run();
+std::vector<std::int64_t> op_slack(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns,
+                                   const Network* network) {
+  return Slack(plan, timeline, issue_ns, network).run();
 }
 
 }  // namespace spscope

@@ -3,7 +3,8 @@
 //
 // The chain is followed back from the op that ends last (of equal ones the lowest). An op began when the last of three
 // had happened, and the chain goes on there:
-//   * an op that it depends on, or the op before it on its lane, had ended;
+//   * an op that it depends on, or the op before it on its lane, had ended; where a schedule made the times, one of
+//     another rank one latency ago, and that latency is a gap of the path;
 //   * of communication, the last partner had posted (partners.h). Then the chain moves to that rank, and on with what
 //     its op came after: so no time on the path is a wait for a late peer.
 // Between the end of what came before and its own begin nothing that the plan knows of kept an op: its host had not
@@ -56,12 +57,14 @@ struct CriticalPath {
 };
 
 // The path begins at `zero_ns` where that is before the first post: the zero of a timeline that a schedule made.
-// REQUIRES: a timeline of this plan. Takes O(ops + dependencies + messages).
-CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns = INT64_MAX);
+// `network`: of that schedule; nullptr where times were measured. REQUIRES: a timeline of this plan. Takes O(ops +
+// dependencies + messages).
+CriticalPath critical_path(const Plan& plan, const Timeline& timeline, std::int64_t zero_ns = INT64_MAX,
+                           const Network* network = nullptr);
 
 // The time of a path from `from_ns` on by the terms of a makespan: each step of an op is divided as in op_terms.h. A
-// gap is `host` where hosts are modelled, else `idle`. The sum is the end of the path minus from_ns, or 0 when that is
-// below 0.
+// gap is `latency` as far as a signal of another rank takes it, else `host` where hosts are modelled, else `idle`. The
+// sum is the end of the path minus from_ns, or 0 when that is below 0.
 TimeTerms path_terms(const Plan& plan, const Timeline& timeline, const CriticalPath& path, const TimeModels& models,
                      std::int64_t from_ns = INT64_MIN);
 
@@ -70,6 +73,6 @@ TimeTerms path_terms(const Plan& plan, const Timeline& timeline, const CriticalP
 // `issue_ns` (HostTimes, by OpId) no op posts before its own issue, and where that made the gap it gets shorter.
 // 0 for all ops of the critical path but those before a gap that an issue made. REQUIRES: a timeline of this plan.
 std::vector<std::int64_t> op_slack(const Plan& plan, const Timeline& timeline,
-                                   std::span<const std::int64_t> issue_ns = {});
+                                   std::span<const std::int64_t> issue_ns = {}, const Network* network = nullptr);
 
 }  // namespace spscope

@@ -104,13 +104,15 @@ class Explaining {
   void add_path(StrategyExplanation& e, const Plan& plan, const Timeline& timeline, const TimeModels& models) {
     constexpr std::size_t kMostSteps = 8;
     const bool scheduled = e.provenance.network == Source::kModelled;
-    e.path = critical_path(plan, timeline, scheduled ? 0 : INT64_MAX);
+    const Network* network = models.network ? &*models.network : nullptr;
+    e.path = critical_path(plan, timeline, scheduled ? 0 : INT64_MAX, network);
     const std::int64_t from_ns = scheduled ? e.lead_ns : INT64_MIN;
     e.path_terms = path_terms(plan, timeline, e.path, models, from_ns);
     const HostTimes host = models.cost ? host_times(plan, *models.cost) : HostTimes{};
     // A pass after others starts when they let it, which the issue times of this pass alone do not say.
-    e.slack_ns = op_slack(plan, timeline,
-                          e.lead_ns == 0 && !host.issue_ns.empty() ? host.issue_ns : std::span<const std::int64_t>());
+    e.slack_ns =
+        op_slack(plan, timeline,
+                 e.lead_ns == 0 && !host.issue_ns.empty() ? host.issue_ns : std::span<const std::int64_t>(), network);
     std::map<int, std::int64_t> visits;
     for (const PathStep& step : e.path.steps) {
       if (step.end_ns > from_ns) visits[step.rank] += step.end_ns - std::max(step.begin_ns, from_ns);

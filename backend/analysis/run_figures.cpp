@@ -316,8 +316,9 @@ void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline, co
   run.detail =
       pass_detail(plan, timeline, models,
                   repeat ? PassTimes{repeat->makespan_ns, repeat->lead_ns} : PassTimes{timeline.makespan_ns(), 0});
-  run.path_terms = path_terms(plan, timeline, critical_path(plan, timeline, scheduled ? 0 : INT64_MAX), models,
-                              repeat ? repeat->lead_ns : INT64_MIN);
+  const CriticalPath path =
+      critical_path(plan, timeline, scheduled ? 0 : INT64_MAX, models.network ? &*models.network : nullptr);
+  run.path_terms = path_terms(plan, timeline, path, models, repeat ? repeat->lead_ns : INT64_MIN);
   run.heads_by_rank = heads_by_rank(plan);
   run.attention_launches =
       std::ranges::count_if(plan.ops, [&](const Op& op) { return plan.kind_of(op) == PostKind::kAttend; });

@@ -125,7 +125,13 @@ class Detailed {
     for (const std::vector<OpId>* list : {&ops.compute, &ops.waits})
       for (const OpId id : *list) {
         std::int64_t ready_ns = begin_ns;
-        const auto after = [&](OpId earlier) { ready_ns = std::max(ready_ns, times_[at(earlier)].end_ns); };
+        const int rank = plan_.ops[at(id)].rank;
+        const auto after = [&](OpId earlier) {
+          const int other = plan_.ops[at(earlier)].rank;
+          const std::int64_t signal_ns =
+              models_.network && other != rank ? models_.network->latency_ns(other, rank) : 0;
+          ready_ns = std::max(ready_ns, times_[at(earlier)].end_ns + signal_ns);
+        };
         for (const OpId earlier : plan_.deps(plan_.ops[at(id)])) after(earlier);
         if (before_on_lane_[at(id)] != kNone) after(before_on_lane_[at(id)]);
         held.push_back({ready_ns, times_[at(id)].post_ns});

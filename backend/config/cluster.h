@@ -45,8 +45,10 @@ struct NetworkProfile {
   double intra_latency_ns = 0, inter_latency_ns = 0;
   double compute_slowdown = 1;  // >= 1, on compute while two-sided communication is under way on the same rank
   CollectiveCurve point_to_point = {}, all_to_all = {}, all_gather = {}, reduce_scatter = {}, all_reduce = {};
-  double rank_nic_gbps = 0;  // of one rank's point-to-point messages between nodes; 0: only those of the node
-  // GPUs of a node are in sockets of socket_gpus each; of all point-to-point messages out of or into one, one way.
+  CollectiveCurve one_sided = {};  // of pulls and pushes, which slow no compute; without a floor
+  // Of one rank's point-to-point and one-sided messages between nodes; 0: only those of the node.
+  double rank_nic_gbps = 0;
+  // GPUs of a node are in sockets of socket_gpus each; of all such messages out of or into one, one way.
   double socket_gpus = 0, socket_gbps = 0;  // 0: nothing between sockets holds messages up
   friend bool operator==(const NetworkProfile&, const NetworkProfile&) = default;
 };
@@ -72,7 +74,8 @@ struct KernelCostProfile {
   double pack_ns_per_byte = 0;  // of an all-to-all: each byte before it is sent, and each byte after it has arrived
   // Times that norms, gates and activations move each byte that they touch; norms with a rotary embedding; merges.
   double elementwise_passes = 1, rotary_passes = 1, merge_passes = 1;
-  // Times that a ring step after the first moves its result and the accumulator to merge them; 0: in its kernel.
+  // Times that attention of rows that attended before, as in a later ring step, moves its result and the accumulator to
+  // merge them; 0: in its kernel.
   double ring_merge_passes = 0;
   // The host launches kernels one after the other, ahead of the device, and starts communication: an all-to-all or
   // other collective, a hop of a ring.

@@ -149,12 +149,17 @@ class ClusterReader {
   }
   // A curve without one of its numbers cannot be drawn, and the other numbers of the section would be ignored.
   void need_curve(const ClusterFieldRow& row, std::string_view file) {
-    for (const std::string_view key : kCurveKeys) {
+    std::vector<std::string_view> keys(std::begin(kCurveKeys), std::end(kCurveKeys));
+    std::erase_if(keys, [&](std::string_view key) {  // one_sided has no floor
+      return std::ranges::none_of(kClusterFields,
+                                  [&](const ClusterFieldRow& r) { return r.section == row.section && r.key == key; });
+    });
+    for (const std::string_view key : keys) {
       const std::string name = fmt::format("{}.{}", row.section, key);
       if (seen_.contains(name + ".value")) continue;
       need(name,
            fmt::format("a curve needs {}: write {} = {{ value = ..., source = \"...\" }} in [{}]",
-                       fmt::join(kCurveKeys, ", "), key, row.section),
+                       fmt::join(keys, ", "), key, row.section),
            file);
       seen_.insert(name + ".value");  // said once
     }

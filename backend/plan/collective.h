@@ -8,13 +8,14 @@ namespace spscope {
 
 // Stored numbers: append only.
 enum class Collective : std::uint8_t {
-  kPointToPoint = 0,   // a hop to another rank: PlanBuilder::shift, pull, push
+  kPointToPoint = 0,   // a hop to another rank: PlanBuilder::shift
   kAllToAll = 1,       // an exchange in which ranks send different parts to different ranks
   kAllGather = 2,      // an exchange in which each rank sends all it holds to every other, and keeps it
   kReduceScatter = 3,  // sums of shares in disjoint parts
   kAllReduce = 4,      // either half of sums that every rank gets: a reduce-scatter, then an all-gather
+  kOneSided = 5,       // a pull or push: one end moves the bytes, the other takes no part
 };
-inline constexpr int kNumCollectives = 5;
+inline constexpr int kNumCollectives = 6;
 // "point_to_point", ...: also the section of a cluster file, network.point_to_point.
 const char* collective_name(Collective collective);
 

@@ -24,8 +24,18 @@ const char* post_kind_name(PostKind kind) {
   return names[static_cast<int>(kind)];
 }
 
+void mark_merges(Plan& plan) {
+  std::vector<bool> attended(plan.accumulators.size(), false);
+  for (Post& post : plan.posts) {
+    const bool known = post.kind == PostKind::kAttend && post.acc >= 0 && at(post.acc) < attended.size();
+    post.merges = known && attended[at(post.acc)];
+    if (known) attended[at(post.acc)] = true;
+  }
+}
+
 const char* collective_name(Collective collective) {
-  static constexpr const char* names[] = {"point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"};
+  static constexpr const char* names[] = {"point_to_point", "all_to_all", "all_gather",
+                                          "reduce_scatter", "all_reduce", "one_sided"};
   return names[static_cast<int>(collective)];
 }
 

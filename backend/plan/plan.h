@@ -3,11 +3,9 @@
 // A plan is a flat graph of operations. One call of the builder makes one *post* for all ranks; an *op* is one rank's
 // part of a post. Posts are totally ordered and an op depends on ops of earlier posts only, which is the proof that no
 // plan deadlocks: the lowest unfinished post can always finish. The reads and writes of an op are defined once, by
-// for_each_read and for_each_fill (plan_access.h); dependencies, verification, buffer lifetimes and memory follow from
-// them.
+// for_each_read and for_each_fill (plan_access.h); dependencies, verification, lifetimes and memory follow from them.
 //
-// Everything is a flat array addressed by index, so that a plan can be hashed, printed, compared and stored. Ids are
-// positions: op 7 is ops[7]. kNone marks an absent reference.
+// Everything is a flat array addressed by index, so that a plan can be hashed, compared and stored: op 7 is ops[7].
 #pragma once
 
 #include <cstdint>
@@ -107,6 +105,7 @@ struct Post {
   KernelId kernel = kNone;
   AccId acc = kNone;
   int ring_step = 0;      // of an attend: which step of its ring
+  bool merges = false;    // of an attend: its rows have attended before, in an earlier post (mark_merges())
   bool balances = false;  // a move that only spreads load: its bytes are reported separately, as `exchange`
   Collective collective = Collective::kPointToPoint;  // of a communication
   int collective_steps = 1;                           // posts that are one collective together, this among them
@@ -190,6 +189,7 @@ constexpr bool moves(PostKind k) {
   return k == PostKind::kExchange || k == PostKind::kPull || k == PostKind::kPush || k == PostKind::kCopy;
 }
 const char* post_kind_name(PostKind kind);
+void mark_merges(Plan& plan);  // sets Post::merges, which follows from the order of posts
 
 // Bytes that each rank sends (src != dst), from the plan's messages.
 std::vector<std::int64_t> bytes_sent(const Plan& plan);

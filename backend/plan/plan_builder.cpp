@@ -25,7 +25,10 @@ PlanBuilder::PlanBuilder(const Request& request) : request_(request) {
   last_compute_.assign(at(request.ranks), kNone);
 }
 
-Plan PlanBuilder::take() { return std::move(plan_); }
+Plan PlanBuilder::take() {
+  mark_merges(plan_);
+  return std::move(plan_);
+}
 
 // -- records
 

@@ -212,6 +212,8 @@ Move PlanBuilder::move(MoveKind move_kind, ValueId value_id, Placement placement
         if (move_kind.part) {
           post.collective = move_kind.part->collective;
           post.collective_steps = move_kind.part->steps;
+        } else if (wire && (kind == PostKind::kPull || kind == PostKind::kPush)) {
+          post.collective = Collective::kOneSided;
         } else if (wire && kind == PostKind::kExchange) {
           bool all = true;
           for (std::size_t other = 0; other < groups.size() && all; ++other) all = is_gather(other);

@@ -64,8 +64,7 @@ double launches(const Plan& plan, const Op& op, const KernelCostProfile& profile
   constexpr int kTensorsOfAMerge = 3;
   const Post& post = plan.post_of(op);
   if (post.kind == PostKind::kMerge) return kTensorsOfAMerge * profile.merge_passes;
-  if (post.kind == PostKind::kAttend)
-    return 1 + (post.ring_step > 0 ? kTensorsOfAMerge * profile.ring_merge_passes : 0);
+  if (post.kind == PostKind::kAttend) return 1 + (post.merges ? kTensorsOfAMerge * profile.ring_merge_passes : 0);
   if (post.kind != PostKind::kLocal) return 1;
   const Kernel& kernel = plan.kernels[at(post.kernel)];
   if (kernel.contracts && kernel.out != Axis::kStat) return 1;
@@ -84,9 +83,9 @@ double cross_attention_ns(const Plan& plan, const Op& op, const Kernel& kernel, 
          profile.gemm_ns_per_flop * (static_cast<double>(op.flops) - attention_flops);
 }
 
-// Merging the result of a ring step into the accumulator, where that is a kernel of its own.
+// Merging a result into an accumulator that has attended before, where that is a kernel of its own.
 double ring_merge_ns(const Plan& plan, const Op& op, double rows, const KernelCostProfile& profile) {
-  if (profile.ring_merge_passes == 0 || plan.post_of(op).ring_step <= 0) return 0;
+  if (profile.ring_merge_passes == 0 || !plan.post_of(op).merges) return 0;
   const double row_bytes = head_dim(plan) * dtype_bytes(plan.dtype) + 2 * accumulator_row_bytes(plan);
   return profile.ring_merge_passes * profile.move_ns_per_byte * rows * row_bytes;
 }
@@ -159,7 +158,8 @@ HostTimes host_times(const Plan& plan, const KernelCostProfile& profile) {
     times.issue_ns.push_back(std::llround(clock));
     if (!communicates(plan.kind_of(op)))
       clock += profile.host_ns_per_launch * launches(plan, op, profile);
-    else if (plan.post_of(op).collective == Collective::kPointToPoint)
+    else if (plan.post_of(op).collective == Collective::kPointToPoint ||
+             plan.post_of(op).collective == Collective::kOneSided)
       clock += profile.host_ns_per_hop;
     else
       clock += profile.host_ns_per_collective;

@@ -12,8 +12,9 @@
 namespace spscope {
 
 // Nanoseconds by OpId, each rounded up; 0 for communication.
-//   attend          affine in launches, query rows and area x head_dim (KernelCostProfile); of a ring step after the
-//                   first also merging: rows x (result + 2 x accumulator) bytes x ring_merge_passes x move
+//   attend          affine in launches, query rows and area x head_dim (KernelCostProfile); of rows that have
+//                   attended before, as in later ring steps, also merging: rows x (result + 2 x accumulator) bytes x
+//                   ring_merge_passes x move
 //   cross_attention the larger of attention at that rate with matrix products of the text, and bytes x move
 //   local           the larger of FLOPs x gemm and bytes read and written x passes x move; passes is
 //   elementwise_passes,
@@ -38,7 +39,7 @@ HostTimes host_times(const Plan& plan, const KernelCostProfile& profile);
 struct AttendParts {
   std::int64_t launch_ns = 0;  // of the launch, rounded
   std::int64_t rows_ns = 0;    // of its query rows, rounded
-  std::int64_t merge_ns = 0;   // of a ring step after the first: folding its result into the accumulator, rounded
+  std::int64_t merge_ns = 0;   // of rows that have attended before: folding the result into the accumulator, rounded
   std::int64_t tiles_ns = 0;   // the rest: of its active pairs
 };
 AttendParts attend_parts(const Plan& plan, const Op& op, const KernelCostProfile& profile);

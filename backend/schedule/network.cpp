@@ -51,6 +51,7 @@ Network Network::from_profile(const NetworkProfile& profile, int ranks, int rank
   curve_of(Collective::kAllReduce) =
       profile.all_reduce.gbps > 0 ? known_curve(profile, profile.all_reduce)
                                   : both_halves(curve_of(Collective::kReduceScatter), curve_of(Collective::kAllGather));
+  curve_of(Collective::kOneSided) = known_curve(profile, profile.one_sided);
   return network;
 }
 
@@ -107,8 +108,9 @@ Route Network::route(Collective collective, int src, int dst) const {
     use(ranks + dst);
   }
   const int shares = 2 * (ranks + num_nodes()), sockets = shares + 2 * ranks;
+  const bool of_pair = collective == Collective::kPointToPoint || collective == Collective::kOneSided;
   if (node(src) == node(dst)) {
-    if (collective == Collective::kPointToPoint && socket_bytes_per_ns != kUnlimited && socket(src) != socket(dst)) {
+    if (of_pair && socket_bytes_per_ns != kUnlimited && socket(src) != socket(dst)) {
       use(sockets + socket(src));
       use(sockets + num_sockets() + socket(dst));
     }
@@ -118,7 +120,7 @@ Route Network::route(Collective collective, int src, int dst) const {
     use(2 * ranks + node(src));
     use(2 * ranks + num_nodes() + node(dst));
   }
-  if (collective == Collective::kPointToPoint && rank_nic_bytes_per_ns != kUnlimited) {
+  if (of_pair && rank_nic_bytes_per_ns != kUnlimited) {
     use(shares + src);
     use(shares + ranks + dst);
   }

@@ -1,11 +1,11 @@
 // Network: the links between ranks and the curves of collectives, as the schedule models them.
 //
 // Every rank has an out and an in port, every node a NIC out and in, every rank a share of it out and in for
-// point-to-point messages, every socket a link out and in for those to and from other sockets of its node. A message
-// uses the out port of its sender and the in port of its receiver, and the NICs of both nodes when they differ.
-// Links are independent: a message is a job on each link that it uses and has arrived when all of them have served it.
-// Its job on a port is the time that it takes there alone, bytes over the rate of its collective, so that messages of a
-// slow collective hold a port longer.
+// point-to-point and one-sided messages, every socket a link out and in for those to and from other sockets of its
+// node. A message uses the out port of its sender and the in port of its receiver, and the NICs of both nodes when they
+// differ. Links are independent: a message is a job on each link that it uses and has arrived when all of them have
+// served it. Its job on a port is the time that it takes there alone, bytes over the rate of its collective, so that
+// messages of a slow collective hold a port longer.
 #pragma once
 
 #include <array>
@@ -42,10 +42,11 @@ struct Network {
   std::int64_t intra_latency_ns = 0, inter_latency_ns = 0;
   double compute_slowdown = 1;  // >= 1: on compute of a rank while two-sided communication is under way there
   std::array<LinkCurve, kNumCollectives> curves = {};
-  double rank_nic_bytes_per_ns = kUnlimited;  // one way, point-to-point messages of one rank to or from other nodes
-  int ranks_per_socket = 0;                   // 0: all of a node
-  double socket_bytes_per_ns = kUnlimited;    // one way, point-to-point messages of a socket to or from others
-  int ranks_in_use = 1;                       // of a node, those of other guidance passes and replicas included
+  double rank_nic_bytes_per_ns =
+      kUnlimited;            // one way, of point-to-point and one-sided messages of one rank to or from other nodes
+  int ranks_per_socket = 0;  // 0: all of a node
+  double socket_bytes_per_ns = kUnlimited;  // one way, of such messages of a socket to or from others
+  int ranks_in_use = 1;                     // of a node, those of other guidance passes and replicas included
   // Of an exchange that is an all-to-all: of each byte that a rank sends or keeps before its messages start, of each
   // byte that it gets or keeps after they have arrived.
   double pack_ns_per_byte = 0;

@@ -16,7 +16,17 @@
 namespace spscope {
 namespace {
 
-enum class EventKind : std::int32_t { kCompute, kBarrier, kPacked, kUnpacked, kServe, kArrived, kLink, kIssue };
+enum class EventKind : std::int32_t {
+  kCompute,
+  kBarrier,
+  kPacked,
+  kUnpacked,
+  kServe,
+  kArrived,
+  kLink,
+  kIssue,
+  kSignal
+};
 
 struct Event {
   std::int64_t ns;
@@ -241,6 +251,7 @@ void Engine::handle(const Event& event) {
       serve(event.id);
       break;
     case EventKind::kIssue:
+    case EventKind::kSignal:
       if (--ops_[at(event.id)].unmet == 0) ready_.push_back(event.id);
       break;
     case EventKind::kArrived:
@@ -384,7 +395,15 @@ void Engine::finish(OpId id) {
   const auto release = [&](OpId next) {
     if (--ops_[at(next)].unmet == 0) ready_.push_back(next);
   };
-  for (OpId next : dependents_.of(id)) release(next);
+  const int rank = plan_.ops[at(id)].rank;
+  for (OpId next : dependents_.of(id)) {
+    const int other = plan_.ops[at(next)].rank;
+    const std::int64_t signal_ns = other == rank ? 0 : network_.latency_ns(rank, other);
+    if (signal_ns > 0)
+      push(now_ns_ + signal_ns, EventKind::kSignal, next);
+    else
+      release(next);
+  }
   if (ops_[at(id)].next_on_lane != kNone) release(ops_[at(id)].next_on_lane);
 }
 

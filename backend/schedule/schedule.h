@@ -5,7 +5,8 @@
 // ratio.
 //
 // * A compute op starts when its dependencies and the op before it on its lane have ended. For every other op that is
-//   its post. With issue times no op posts before its own: the host launches ops one after the other (cost.h).
+//   its post. A dependency on an op of another rank is a signal, which takes one latency. With issue times no op posts
+//   before its own: the host launches ops one after the other (cost.h).
 // * A message of an exchange starts when both its ends have posted and packed; the exchange begins when the last
 //   partner it has messages with has posted, and ends when its messages have arrived and are unpacked. A reduce or a
 //   barrier begins when its whole group has posted, a pull or push when its starter has. A barrier of several ranks

@@ -215,6 +215,7 @@ class PlanDecoder {
     values();
     in_.expect_end();
     check_plan();
+    mark_merges(plan_);
     return std::move(plan_);
   }
 

@@ -20,7 +20,8 @@ class Consecutive(Plan):
                 self.ops.append(self.moved(op, before[op["rank"]]))
                 by_rank[op["rank"]].append(self.ops[-1]["id"])
             self.posts += [post | {name: post[name] + len(of) for name, of in (("src", self.values), ("kernel", self.kernels))
-                                   if post[name] is not None} for post in plan.posts]
+                                   if post[name] is not None} | {"accumulator": (len(self.first_op), post["accumulator"])}
+                           for post in plan.posts]
             self.messages += [m | {"box": [of + len(self.sets) for of in m["box"]]} for m in plan.messages]
             self.groups += plan.groups
             self.values += plan.values

@@ -143,9 +143,15 @@ def cost_ns(plan, op):
                cost["move_ns_per_byte"] * passes(plan, op) * bytes_touched(plan, op))
 
 
+def merges(plan, op):
+    """Whether the accumulator of an attend attended in an earlier post."""
+    acc = plan.posts[op["post"]]["accumulator"]
+    return any(post["kind"] == "attend" and post["accumulator"] == acc for post in plan.posts[:op["post"]])
+
+
 def ring_merge_ns(plan, op):
-    """Reading the result of a ring step after the first, and reading and writing the accumulator."""
-    if op["ring_step"] == 0:
+    """Reading the result of rows that have attended before, and reading and writing the accumulator."""
+    if not merges(plan, op):
         return 0.0
     head_dim, cost = plan.workload["head_dim"], plan.cluster["cost"]
     row = head_dim * {"bf16": 2, "fp32": 4}[plan.workload["dtype"]] + 2 * 4 * (head_dim + 2)
@@ -184,7 +190,7 @@ def launches(plan, op):
     if op["kind"] == "merge":
         return 3 * cost["merge_passes"]
     if op["kind"] == "attend":
-        return 1 + (3 * cost["ring_merge_passes"] if op["ring_step"] > 0 else 0)
+        return 1 + (3 * cost["ring_merge_passes"] if merges(plan, op) else 0)
     if op["kind"] != "local":
         return 1
     kernel = kernel_of(plan, op)
@@ -214,7 +220,7 @@ def hosts(plan):
         if op["kind"] not in COMMUNICATES:
             clocks[op["rank"]] += cost["host_ns_per_launch"] * launches(plan, op)
         else:
-            hop = plan.posts[op["post"]]["collective"] == "point_to_point"
+            hop = plan.posts[op["post"]]["collective"] in ("point_to_point", "one_sided")
             clocks[op["rank"]] += cost["host_ns_per_hop" if hop else "host_ns_per_collective"]
     return times, clocks
 

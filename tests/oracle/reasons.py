@@ -81,10 +81,15 @@ class Timeline:
             self.of_post[op["post"]][op["rank"]] = op["id"]
             lane = op["rank"], op["lane"]
             before = op["after"] + ([last[lane]] if lane in last else [])
-            self.ready[op["id"]] = max((self.times[b][2] for b in before), default=0)
+            self.ready[op["id"]] = max((self.times[b][2] + self.signal(b, op["id"]) for b in before), default=0)
             last[lane] = op["id"]
         numbers = self.plan.cluster["cost"]
         self.hosts = any(numbers[name] > 0 for name in numbers if name.startswith("host_ns_per_"))
+
+    def signal(self, before, op):
+        """How much later an op knows of the end of one of another rank, by the schedule."""
+        ranks = self.plan.ops[before]["rank"], self.plan.ops[op]["rank"]
+        return 0 if ranks[0] == ranks[1] else self.network.latency(self.plan, *ranks)
 
     def partners(self, op):
         met = set()
@@ -225,11 +230,12 @@ class Timeline:
         reached = self.times[at][2]
         while at is not None:
             op, packs = self.plan.ops[at], at
-            if op["kind"] in COMMUNICATES:
+            if op["kind"] in COMMUNICATES - {"pull", "push"}:  # which begin when they post
                 late = self.of_post[op["post"]].get(self.late_rank(op), at)
                 packs = late if self.times[late][0] > self.times[at][0] else at
             before = max([b for b in (on_lane[packs], *self.plan.ops[packs]["needs"]) if b is not None],
-                         key=lambda b: self.times[b][2], default=None)  # the first of equal ones
+                         key=lambda b: self.times[b][2] + (self.signal(b, packs) if modelled else 0),
+                         default=None)  # the first of equal ones
             begin = min(max(self.times[at][1], first), reached)
             low, high = max(begin, start), max(reached, start)
             if op["kind"] in COMMUNICATES:
@@ -241,7 +247,9 @@ class Timeline:
                 self.add_compute(op, high - low, modelled, sums)
             reached = begin
             until = max(first, min(reached, first if before is None else self.times[before][2]))
-            sums["host" if modelled and self.hosts else "idle"] += max(reached, start) - max(until, start)
+            known = min(reached, until + (self.signal(before, packs) if modelled and before is not None else 0))
+            sums["latency"] += max(known, start) - max(until, start)
+            sums["host" if modelled and self.hosts else "idle"] += max(reached, start) - max(known, start)
             reached, at = until, before
         return sums
 

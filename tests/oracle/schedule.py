@@ -5,7 +5,8 @@ import math
 from plan_document import COMMUNICATES, TWO_SIDED_WITH_DATA
 
 FORGIVEN = 1e-6  # of a nanosecond
-COLLECTIVES = ("point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce")
+COLLECTIVES = ("point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce", "one_sided")
+OF_A_PAIR = ("point_to_point", "one_sided")
 
 
 def whole(x):
@@ -31,7 +32,7 @@ class Network:
         c = self.curves[collective]
         if c["gbps"] > 0:
             between = c["inter_t0_ns"] or self.numbers["inter_latency_ns"]
-            return c["floor_ns"], c["t0_ns"], max(c["t0_ns"], between), c["gbps"]
+            return c.get("floor_ns", 0), c["t0_ns"], max(c["t0_ns"], between), c["gbps"]
         halves = [self.curve(half) for half in ("reduce_scatter", "all_gather")] if collective == "all_reduce" else [None]
         if None in halves:
             return None
@@ -77,9 +78,9 @@ class Network:
             if self.nic > 0:
                 used |= {("node out", plan.node(a)): self.nic, ("node in", plan.node(b)): self.nic}
             own = self.numbers["rank_nic_gbps"]
-            if own > 0 and post["collective"] == "point_to_point":
+            if own > 0 and post["collective"] in OF_A_PAIR:
                 used |= {("nic out", a): own, ("nic in", b): own}
-        elif self.numbers["socket_gbps"] > 0 and post["collective"] == "point_to_point":
+        elif self.numbers["socket_gbps"] > 0 and post["collective"] in OF_A_PAIR:
             sockets = self.socket(plan, a), self.socket(plan, b)
             if sockets[0] != sockets[1]:
                 rate = self.numbers["socket_gbps"]
@@ -203,7 +204,7 @@ class Simulation:
                 self.finish(op)
         elif kind == "barrier":
             self.finish(what)
-        elif kind == "issue":
+        elif kind in ("issue", "signal"):
             self.waiting[what] -= 1
             if self.waiting[what] == 0:
                 self.ready.append(what)
@@ -337,7 +338,13 @@ class Simulation:
 
     def finish(self, op_id):
         self.times[op_id][2] = self.now
+        rank = self.plan.ops[op_id]["rank"]
         for follower in self.followers[op_id]:
+            other = self.plan.ops[follower]["rank"]
+            signal = 0 if other == rank else self.network.latency(self.plan, rank, other)
+            if signal > 0:
+                heapq.heappush(self.events, (self.now + signal, "signal", follower))
+                continue
             self.waiting[follower] -= 1
             if self.waiting[follower] == 0:
                 self.ready.append(follower)

@@ -17,12 +17,13 @@ using testing::two_rank_request, testing::two_rank_ring, testing::two_rank_times
 // The graph of a timeline by the rules of schedule.h, found by looking at all pairs of ops.
 struct Graph {
   struct Node {
-    std::vector<OpId> before, partners;  // that must end before it posts; that must post before it begins
+    std::vector<OpId> before, partners;   // that must end before it posts; that must post before it begins
+    std::vector<std::int64_t> signal_ns;  // of each of `before`: how much later the op knows of its end
     std::int64_t post_gap_ns = 0, begin_gap_ns = 0, ns = 0;
   };
   std::vector<Node> ops;
 
-  Graph(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns = {}) {
+  Graph(const Plan& plan, const Timeline& timeline, std::span<const std::int64_t> issue_ns, const Network* network) {
     for (OpId id = 0; at(id) < plan.ops.size(); ++id) {
       Node& node = ops.emplace_back();
       const Op& op = plan.ops[at(id)];
@@ -36,7 +37,10 @@ struct Graph {
         if (other != id && begin_together(plan, op, plan.ops[at(other)])) node.partners.push_back(other);
       const OpTimes& t = timeline.ops[at(id)];
       std::int64_t ready_ns = INT64_MIN, posted_ns = t.post_ns;
-      for (const OpId d : node.before) ready_ns = std::max(ready_ns, timeline.ops[at(d)].end_ns);
+      for (const OpId d : node.before) {
+        node.signal_ns.push_back(signal_ns(plan, network, d, id));
+        ready_ns = std::max(ready_ns, timeline.ops[at(d)].end_ns + node.signal_ns.back());
+      }
       for (const OpId p : node.partners) posted_ns = std::max(posted_ns, timeline.ops[at(p)].post_ns);
       const bool issued = !issue_ns.empty() && !node.before.empty();
       node.post_gap_ns = node.before.empty() ? t.post_ns : issued ? 0 : t.post_ns - ready_ns;
@@ -54,6 +58,12 @@ struct Graph {
     });
   }
 
+  // Of a dependency on an op of another rank, by a schedule.
+  static std::int64_t signal_ns(const Plan& plan, const Network* network, OpId from, OpId to) {
+    const int a = plan.ops[at(from)].rank, b = plan.ops[at(to)].rank;
+    return network == nullptr || a == b ? 0 : network->latency_ns(a, b);
+  }
+
   // The last end when op `late` takes `more_ns` longer.
   std::int64_t end_ns(const Plan& plan, std::span<const std::int64_t> issue_ns, OpId late, std::int64_t more_ns) const {
     std::vector<std::int64_t> post(ops.size()), end(ops.size());
@@ -63,7 +73,8 @@ struct Graph {
       for (; next < ops.size() && plan.ops[next].post == plan.ops[first].post; ++next) {
         if (next > first && !communicates(plan.kind_of(plan.ops[next]))) break;  // of a lane, one after the other
         std::int64_t ready_ns = ops[next].before.empty() ? 0 : INT64_MIN;
-        for (const OpId d : ops[next].before) ready_ns = std::max(ready_ns, end[at(d)]);
+        for (std::size_t i = 0; i < ops[next].before.size(); ++i)
+          ready_ns = std::max(ready_ns, end[at(ops[next].before[i])] + ops[next].signal_ns[i]);
         post[next] = ready_ns + ops[next].post_gap_ns;
         if (!issue_ns.empty()) post[next] = std::max(post[next], issue_ns[next]);
       }
@@ -145,9 +156,9 @@ class PathOfEveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
         plan_(testing::build(GetParam().plan, request_)) {}
 
   // An op that ends later by its slack moves nothing, by one nanosecond more it moves the end by that.
-  void expect_slack(const Timeline& timeline, std::span<const std::int64_t> issue_ns) const {
-    const Graph graph(plan_, timeline, issue_ns);
-    const std::vector<std::int64_t> slack = op_slack(plan_, timeline, issue_ns);
+  void expect_slack(const Timeline& timeline, std::span<const std::int64_t> issue_ns, const Network* network) const {
+    const Graph graph(plan_, timeline, issue_ns, network);
+    const std::vector<std::int64_t> slack = op_slack(plan_, timeline, issue_ns, network);
     const std::int64_t end_ns = graph.end_ns(plan_, issue_ns, kNone, 0);
     for (std::size_t id = 0; id < plan_.ops.size(); ++id) {
       ASSERT_EQ(graph.end_ns(plan_, issue_ns, static_cast<OpId>(id), slack[id]), end_ns) << "op " << id;
@@ -165,15 +176,20 @@ TEST_P(PathOfEveryPlan, TilesTheMakespanAndSlackIsWhatRescheduleSays) {
     const Network network = testing::random_network(plan_.ranks, rng);
     const std::vector<std::int64_t> compute_ns = testing::random_durations(plan_, rng);
     const Timeline timeline = schedule(plan_, compute_ns, network);
-    const CriticalPath path = critical_path(plan_, timeline);
+    const CriticalPath path = critical_path(plan_, timeline, INT64_MAX, &network);
     expect_chain(plan_, timeline, path);
-    EXPECT_EQ(path.of(PathShare::kIdle), 0);
+    std::int64_t signals_ns = 0;  // the only gaps
+    for (const PathStep& step : path.steps)
+      if (step.share == PathShare::kIdle) signals_ns += Graph::signal_ns(plan_, &network, step.after, step.op);
+    EXPECT_EQ(path.of(PathShare::kIdle), signals_ns);
     TimeModels models;
     models.network = network;
-    EXPECT_EQ(path_terms(plan_, timeline, path, models).total(), timeline.makespan_ns());
-    const std::vector<std::int64_t> slack = op_slack(plan_, timeline);
+    const TimeTerms terms = path_terms(plan_, timeline, path, models);
+    EXPECT_EQ(terms.total(), timeline.makespan_ns());
+    EXPECT_EQ(terms[TimeTerm::kIdle], 0);
+    const std::vector<std::int64_t> slack = op_slack(plan_, timeline, {}, &network);
     for (const PathStep& step : path.steps) EXPECT_EQ(slack[at(step.op)], 0);
-    expect_slack(timeline, {});
+    expect_slack(timeline, {}, &network);
   }
 }
 
@@ -182,10 +198,11 @@ TEST_P(PathOfEveryPlan, KnowsTimesOfIssue) {
   Rng rng(6);
   std::vector<std::int64_t> issue_ns, host_ns(at(plan_.ranks), 0);
   for (const Op& op : plan_.ops) issue_ns.push_back(host_ns[at(op.rank)] += rng.below(150));
-  const Timeline timeline =
-      schedule(plan_, testing::random_durations(plan_, rng), testing::random_network(plan_.ranks, rng), issue_ns);
-  expect_chain(plan_, timeline, critical_path(plan_, timeline));
-  expect_slack(timeline, issue_ns);
+  const std::vector<std::int64_t> compute_ns = testing::random_durations(plan_, rng);
+  const Network network = testing::random_network(plan_.ranks, rng);
+  const Timeline timeline = schedule(plan_, compute_ns, network, issue_ns);
+  expect_chain(plan_, timeline, critical_path(plan_, timeline, INT64_MAX, &network));
+  expect_slack(timeline, issue_ns, &network);
 }
 
 // Measured times: launches take a while, and the clocks of ranks are some nanoseconds off.
@@ -203,7 +220,7 @@ TEST_P(PathOfEveryPlan, ServesMeasuredTimes) {
   ASSERT_EQ(path.total_ns(), timeline.makespan_ns());
   for (std::size_t i = 1; i < path.steps.size(); ++i) ASSERT_EQ(path.steps[i].begin_ns, path.steps[i - 1].end_ns);
   EXPECT_EQ(path_terms(plan_, timeline, path, {}).total(), timeline.makespan_ns());
-  expect_slack(timeline, {});
+  expect_slack(timeline, {}, nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Library, PathOfEveryPlan, ::testing::ValuesIn(testing::plan_cases()),

@@ -22,6 +22,7 @@ NetworkProfile curves() {
   profile.all_gather = {.floor_ns = 1471, .t0_ns = 304, .gbps = 34.45};
   profile.reduce_scatter = {.floor_ns = 1449, .t0_ns = 331, .gbps = 34.48};
   profile.all_reduce = {.floor_ns = 1462, .t0_ns = 418, .gbps = 45.51};
+  profile.one_sided = {.t0_ns = 17, .gbps = 83};
   return profile;
 }
 
@@ -86,6 +87,13 @@ TEST(CollectiveTimes, TakeTheTimeOfTheirCurveAtEverySize) {
     });
     EXPECT_EQ(hop.collective, Collective::kPointToPoint);
     EXPECT_EQ(hop.ns, by_formula(profile.point_to_point, hop.bytes));
+
+    const Timed pull = time_of(tokens, network, [](PlanBuilder& b, const Request&) {
+      const ValueId q = b.input(kQueries, token_runs(b));
+      b.wait(b.pull(q, b.placement_of(q).rotate(b.everyone(), 1)));
+    });
+    EXPECT_EQ(pull.collective, Collective::kOneSided);
+    EXPECT_EQ(pull.ns, by_formula(profile.one_sided, pull.bytes));
   }
 }
 

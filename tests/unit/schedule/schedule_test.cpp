@@ -164,6 +164,39 @@ TEST(Schedule, PushesThatMeetOnAPortShareIt) {
   EXPECT_EQ(ends_ns, (std::vector<std::int64_t>{16, 20}));
 }
 
+// Rank 1 pulls what rank 0 makes in 50 ns, knows of it 7 ns later between nodes and 3 inside one, and waits as long
+// again for its 100 bytes at 10 a nanosecond. Its own 60 ns of compute are not slowed down by a pull.
+TEST(Schedule, ASignalOfAnotherRankTakesOneLatency) {
+  for (const int ranks_per_node : {1, 2}) {
+    const Request request = Request::attention(2, 1, 5, dense_mask(1, 1, 10));
+    PlanBuilder b(request);
+    const auto at_rank = [&](int holder) {
+      return b.place([&, holder](int r) { return r == holder ? BoxList{request.whole()} : BoxList{}; });
+    };
+    const ValueId made = b.local("slow", std::vector<ValueId>{b.input(kQueries, at_rank(0))});
+    const Move pull = b.pull(made, at_rank(1));
+    const ValueId other = b.input(kQueries, at_rank(1), Axis::kHeads, 1);
+    b.local("beside", std::vector<ValueId>{b.local("beside", std::vector<ValueId>{other})});
+    b.wait(pull);
+    const Plan plan = b.take();
+    std::vector<std::int64_t> compute_ns;
+    for (const Op& op : plan.ops) compute_ns.push_back(communicates(plan.kind_of(op)) ? 0 : op.rank == 0 ? 50 : 30);
+    const Network network{.ranks = 2,
+                          .ranks_per_node = ranks_per_node,
+                          .port_bytes_per_ns = 10,
+                          .intra_latency_ns = 3,
+                          .inter_latency_ns = 7,
+                          .compute_slowdown = 2};
+    const Timeline timeline = schedule(plan, compute_ns, network);
+    const std::int64_t latency_ns = ranks_per_node == 1 ? 7 : 3;
+    const OpTimes pulled = times_of(plan, timeline, PostKind::kPull).back();
+    EXPECT_EQ(pulled.post_ns, 50 + latency_ns);
+    EXPECT_EQ(pulled.end_ns, 50 + 2 * latency_ns + 10);
+    EXPECT_EQ(times_of(plan, timeline, PostKind::kLocal).back().end_ns, 60);
+    EXPECT_EQ(plan.posts.at(1).collective, Collective::kOneSided);
+  }
+}
+
 TEST(Schedule, AReduceAndABarrierBeginWhenTheWholeGroupHasPosted) {
   Request request = Request::attention(3, 3, 2, dense_mask(3, 3, 4));
   request.hidden = 6;
