@@ -3,7 +3,6 @@
 // blocks. Masks that depend mostly on the distance of blocks (bands, diagonals) are then even in every ring step, and
 // dense rows and columns are dealt out; it sends the same bytes as usp. The division of blocks does not depend on the
 // mask; that of heads follows the known mask.
-#include "backend/strategies/balance_heads.h"
 #include "backend/strategies/mesh_plan.h"
 
 namespace spscope {
@@ -24,11 +23,7 @@ std::vector<Parameters> candidates_cyclic(const Request& request) {
 Decision decide_cyclic(const Request& request, const Parameters& parameters) {
   const Mesh mesh = mesh_of(request, parameters);
   Decision decision = decide_mesh(mesh);
-  decision.heads = even_groups(request.heads, mesh.ulysses);
-  if (MaskCounter* known = request.known_mask(spread_axis(request)); known && mesh.ulysses > 1) {
-    const std::vector<std::int64_t>& weights = known->area_sums().heads;
-    decision.heads = refine_by_swaps(balance_heads(weights, mesh.ulysses), weights);
-  }
+  decision.heads = balanced_heads(request, mesh.ulysses);
   decision.query_blocks = decision.key_blocks = cyclic_groups(num_cut_blocks(request), mesh.ring);
   return decision;
 }

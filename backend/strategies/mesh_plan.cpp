@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "backend/strategies/balance_heads.h"
+
 namespace spscope {
 
 std::vector<Parameter> mesh_parameters() {
@@ -21,6 +23,11 @@ Mesh mesh_of(const Request& request, const Parameters& parameters) {
   if (ulysses == 0) ulysses = request.ranks / std::max(1, ring);
   if (ring == 0) ring = request.ranks / ulysses;
   return {std::max(1, ulysses), std::max(1, ring), parameters.text("ranks") == "contiguous"};
+}
+
+int num_nodes(const Request& request) {
+  if (request.ranks_per_node <= 0) return 1;
+  return (request.ranks + request.ranks_per_node - 1) / request.ranks_per_node;
 }
 
 namespace {
@@ -56,7 +63,7 @@ void check_mesh(const Request& request, std::string_view strategy, const Mesh& m
 }
 
 std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows, bool edges) {
-  const bool several_nodes = request.ranks_per_node > 0 && request.ranks_per_node < request.ranks;
+  const bool several_nodes = num_nodes(request) > 1;
   std::vector<Parameters> settings;
   for (int u = 1; u <= request.ranks; ++u) {
     const bool one_axis = u == 1 || u == request.ranks;
@@ -107,6 +114,13 @@ std::vector<SetId> heads_of(const Request& request, const IndexGroups& groups) {
   std::vector<SetId> heads;
   for (const auto& group : groups) heads.push_back(request.sets->indices(group));
   return heads;
+}
+
+IndexGroups balanced_heads(const Request& request, int ulysses) {
+  MaskCounter* known = request.known_mask(spread_axis(request));
+  if (known == nullptr) return even_groups(request.heads, ulysses);
+  const std::vector<std::int64_t>& weights = known->area_sums().heads;
+  return refine_by_swaps(balance_heads(weights, ulysses), weights);
 }
 
 void plan_mesh(PlanBuilder& b, const Mesh& mesh, const std::vector<SetId>& heads, const std::vector<SetId>& chunks,

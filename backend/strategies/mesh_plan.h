@@ -17,6 +17,8 @@ std::vector<Parameter> mesh_parameters();
 Mesh mesh_of(const Request& request, const Parameters& parameters);
 // Why the degrees cannot serve this request.
 void check_mesh(const Request& request, std::string_view strategy, const Mesh& mesh, std::vector<Problem>& problems);
+// Nodes that hold ranks of the request, the last perhaps fewer than the others.
+int num_nodes(const Request& request);
 // The settings of a mesh that are legal and worth comparing, other parameters at their defaults: degrees above 1, and
 // where `edges` those of one axis; over several nodes, groups of neighbouring ranks and of strided ones.
 std::vector<Parameters> mesh_candidates(const Request& request, const std::vector<Parameter>& rows, bool edges = false);
@@ -34,6 +36,9 @@ int num_cut_blocks(const Request& request);
 // Tokens of each group of such blocks.
 std::vector<SetId> tokens_of(const Request& request, const IndexGroups& blocks);
 std::vector<SetId> heads_of(const Request& request, const IndexGroups& heads);
+// Heads by Ulysses index: balanced on the known mask by capped greedy and pair swaps; an even cut where nothing is
+// known.
+IndexGroups balanced_heads(const Request& request, int ulysses);
 
 // Each chunk of tokens (by ring index) is cut to the token among its Ulysses group; all-to-alls give each rank its
 // share of heads (by Ulysses index) of its chunk; k and v travel round the rings. `slices`: of accumulate().
