@@ -32,8 +32,10 @@ const RatioError& ratio_error(MachineKind kind) {
   return table[static_cast<std::size_t>(kind)];
 }
 
-std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
-                           const StrategyResult& b) {
+namespace {
+
+std::string why_no_measurement(const Workload& workload, MachineKind kind, const StrategyResult& a,
+                               const StrategyResult& b) {
   constexpr double kDense = 0.9995;  // reads as 1.00
   if (kind == MachineKind::kCpu) return "";
   if (workload.ranks > 1 && workload.density.value_or(1) < kDense)
@@ -53,6 +55,23 @@ std::string why_unmeasured(const Workload& workload, MachineKind kind, const Str
   if (reason && reason->cause() == Cause::kLateRank && a.name == b.name)
     return "they differ only in load balance, for which no GPU measurement is published";
   return "";
+}
+
+bool pulls_and_pushes(const StrategyResult& s) {
+  return s.parameters.has("comm") && s.parameters.text("comm") == "one_sided";
+}
+
+}  // namespace
+
+std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
+                           const StrategyResult& b) {
+  std::string why = why_no_measurement(workload, kind, a, b);
+  if (!pulls_and_pushes(a) && !pulls_and_pushes(b)) return why;
+  const std::string_view label = pulls_and_pushes(a) ? a.label : b.label;
+  why += fmt::format(
+      "{}pulls and pushes of {} take the assumed times of [network.one_sided] and are assumed to slow no compute",
+      why.empty() ? "" : "; ", label);
+  return why;
 }
 
 }  // namespace spscope

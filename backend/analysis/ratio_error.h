@@ -30,7 +30,8 @@ inline constexpr double kPcieGbps = 64;  // of PCIe 5.0 x16, one way
 const RatioError& ratio_error(MachineKind kind);
 
 // Why no measurement supports the difference between two strategies of a modelled mode: "no one has published times of
-// dsp beside other strategies"; "" when one does. docs/advice.md has what is published on sparse masks.
+// dsp beside other strategies"; "" when one does. Also which numbers no one measured that the times rest on.
+// docs/advice.md has what is published on sparse masks.
 std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
                            const StrategyResult& b);
 

@@ -28,7 +28,8 @@ std::string about(double seconds) {
 
 PlanSize plan_size(const Decision& decision, const Request& request) {
   const bool is_known = decision.ring > 1 || decision.ulysses > 1;
-  const double met = is_known ? std::max(decision.ring, 1) + std::max(decision.ulysses, 1) : request.ranks;
+  const double in_ring = static_cast<double>(std::max(decision.ring, 1)) * decision.rounds;
+  const double met = is_known ? in_ring + std::max(decision.ulysses, 1) : request.ranks;
   const double pairs = met * request.ranks;
   return {kSecondsOfPair * pairs, is_known ? static_cast<std::int64_t>(kLeastBytesOfPair * pairs) : 0};
 }

@@ -15,9 +15,9 @@ struct PlanSize {
   double seconds = 0;      // of a core, for one layer pass
   std::int64_t bytes = 0;  // at least; 0: not known
 };
-// A plan has operations and messages for every pair of a rank and one that it meets, in its ring and in its group of
-// Ulysses. On one core of an AMD EPYC a pair took 9 to 23 us and 700 to 1,400 bytes (ring, usp, allgather_kv and dbsp
-// on 256 to 1,024 ranks, 2026-11-27).
+// A plan has operations and messages for every pair of a rank and one that it meets, in its ring (as often as it goes
+// round) and in its group of Ulysses. On one core of an AMD EPYC a pair took 9 to 23 us and 700 to 1,400 bytes (ring,
+// usp, allgather_kv and dbsp on 256 to 1,024 ranks, 2026-11-27).
 PlanSize plan_size(const Decision& decision, const Request& request);
 
 // Throws Error (kPlanTooLarge) when the memory that this process can still get surely does not hold the plan.

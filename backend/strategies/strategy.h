@@ -20,6 +20,8 @@ namespace spscope {
 struct Decision {
   int ulysses = 1, ring = 1;
   Groups ulysses_groups, ring_groups;  // of ranks
+  // How often a rank attends what comes round its ring: once, but in a torus for every pair of nodes.
+  int rounds = 1;
   // The heads and blocks of each rank, ascending; empty: even cuts in order.
   std::vector<std::vector<std::int32_t>> heads;                     // by Ulysses index
   std::vector<std::vector<std::int32_t>> query_blocks, key_blocks;  // by ring index; as cut by block_slices()

@@ -10,7 +10,7 @@ number=0
 for preset in "$samples"/presets/*.toml; do
   number=$((number + 1))
   expect_exit 0 plan "$preset" --json --set run.layers=1 --set run.denoise_steps=1
-  expect_json "sum(x['legal'] for x in d['strategies']) >= 2" "all(x['reason'] is None or x['id'] in ('dsp', 'megatron_sp', 'megatron_tp') for x in d['strategies'])"
+  expect_json "sum(x['legal'] for x in d['strategies']) >= 2" "all(x['reason'] is None or x['id'] in ('dsp', 'torus', 'megatron_sp', 'megatron_tp') for x in d['strategies'])"
 done
 [ "$number" -eq 6 ] || fail "$number presets"
 # Of a sweep, each of its values.

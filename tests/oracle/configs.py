@@ -170,11 +170,13 @@ def cluster_file(r, path):
                         "socket_gbps": [0.0, 0.4, 5.3, 40.0],
                         "compute_slowdown": [1.0, 1.125, 2.5]}.items():
         lines.append(f"{key} = {number(r.choice(values))}")
-    for name in ("point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"):
+    for name in ("point_to_point", "all_to_all", "all_gather", "reduce_scatter", "all_reduce", "one_sided"):
         if r.random() < 0.5:
             lines.append(f"[network.{name}]")
             for key, values in {"floor_ns": [0.0, 900.4, 76500.0], "t0_ns": [0.0, 333.3, 43000.0], "gbps": [0.4, 12.5, 338.0],
                                 "inter_t0_ns": [0.0, 190000.0]}.items():
+                if (name, key) == ("one_sided", "floor_ns"):
+                    continue
                 lines.append(f"{key} = {number(r.choice(values))}")
             if name == "all_to_all" and r.random() < 0.5:
                 for key, values in {"of_4_gbps": [0.0, 9.5, 15.0], "of_8_gbps": [2.5, 0.7]}.items():
@@ -204,9 +206,15 @@ def draw_cluster(r, folder, mode):
 
 
 def draw_strategy(r, ranks, heads, scope):
-    name = r.choice(["single", "ulysses", "ring", "usp", "dbsp", "cyclic", "snake", "allgather_kv", "ring", "usp", "dbsp"]
+    name = r.choice(["single", "ulysses", "ring", "usp", "dbsp", "cyclic", "snake", "allgather_kv", "ring", "usp", "dbsp", "torus"]
                     + (["dsp", "megatron_sp", "megatron_tp"] if scope == "layer" else []))
     given = {}
+    if name == "torus":
+        given = {"heads": r.choice(["even", "balanced"]), "order": r.choice(["contiguous", "cyclic"]),
+                 "comm": r.choice(["two_sided", "one_sided"]), "sync": r.choice(["signals", "barrier"]),
+                 "keys": r.choice(["kept", "again"])}
+        if r.random() < 0.4:
+            given["ulysses"] = r.choice([2, 3, 4, 6])
     if name == "ring":
         given["order"] = r.choice(["contiguous", "cyclic"])
     if name in ("usp", "dbsp", "cyclic"):
@@ -215,6 +223,8 @@ def draw_strategy(r, ranks, heads, scope):
             given["ulysses"] = r.choice(degrees)
             given["ring"] = ranks // given["ulysses"]
         given["ranks"] = r.choice(["contiguous", "strided"])
+        if name == "usp" and r.random() < 0.2:
+            given = {"ranks": "topology"}
     if name in ("allgather_kv", "megatron_sp", "megatron_tp"):
         given["collective"] = r.choice(["ring", "flat", "hierarchical", "tree"])
     if name == "usp":

@@ -124,7 +124,7 @@ class Case(PassChecks):
             self.check_density(result, {(0, 0): known})
         by_id = lambda result: {s["id"]: s for s in result["strategies"]} if result else {}
         for s in planned["strategies"]:
-            self.check_legality(s, workload, simulated["workload"]["ranks"])
+            self.check_legality(s, workload, document["cluster"])
             if s["id"] not in plans:
                 continue
             where = f"{s['label']}: "
@@ -170,8 +170,9 @@ class Case(PassChecks):
                 at = p["denoise_step"], p["layer"]
                 self.expect(f"{s['label']}: density of step {at[0]}, layer {at[1]}", p["density"], densities[at], RATIO)
 
-    def check_legality(self, s, workload, ranks):
-        self.expect(f"{s['id']}: legal", s["legal"], rules.legal(s["name"], s["parameters"], workload, ranks))
+    def check_legality(self, s, workload, cluster):
+        node = cluster["node_of_rank"]
+        self.expect(f"{s['id']}: legal", s["legal"], rules.legal(s["name"], s["parameters"], workload, len(node), node))
 
     def check_plan(self, where, plan, s, known):
         w = plan.workload

@@ -1,4 +1,5 @@
 """docs/strategies.md as formulas: when a strategy is legal, and the bytes that it sends, summed over ranks."""
+import math
 
 
 def even(n, parts):
@@ -17,7 +18,12 @@ def degrees(parameters, ranks, heads):
 TEXT_FIRST = {"cogvideox-5b", "flux.1-dev"}
 
 
-def legal(name, parameters, w, ranks):
+def torus_degrees(ranks, heads, nodes):
+    return [u for u in range(1, min(ranks, heads) + 1) if ranks % u == 0 and u % nodes == 0]
+
+
+def legal(name, parameters, w, ranks, node):
+    """`node`: that of each rank."""
     heads, layer = w["heads"], w["scope"] == "layer"
     replicated = w["text"] == "replicate" and w["text_tokens"] > 0
     spatial_temporal = len(w["masks"]) == 2
@@ -29,6 +35,15 @@ def legal(name, parameters, w, ranks):
         return ranks == 1 or not replicated
     if name == "dbsp" and replicated and not parameters.get("ulysses") and not parameters.get("ring"):
         return ranks <= heads
+    nodes = node[-1] + 1
+    if name == "torus":
+        found = torus_degrees(ranks, heads, nodes)
+        return nodes > 1 and len({node.count(n) for n in range(nodes)}) == 1 and not replicated and bool(found) and \
+            parameters.get("ulysses", 0) in (0, *found)
+    if name == "usp" and parameters.get("ranks") == "topology":
+        u = math.gcd(ranks, heads)
+        given = parameters.get("ulysses", 0), parameters.get("ring", 0)
+        return given[0] in (0, u) and given[1] in (0, ranks // u) and u % nodes == 0 and (u == ranks or not replicated)
     if name in ("usp", "dbsp", "cyclic"):
         u, r = degrees(parameters, ranks, heads)
         return u * r == ranks and u <= heads and (r == 1 or not replicated)
@@ -78,7 +93,12 @@ def tree_tokens(parts, node):
 
 
 def between_nodes(name, parameters, w, block, ranks, node):
-    """Bytes of a Megatron that leave a node, over all ranks, by "Gathers and sums"; None where it says nothing of them."""
+    """Bytes of a Megatron that leave a node, over all ranks, by "Gathers and sums", and of a torus; None where the page
+    says nothing of them."""
+    if name == "torus":
+        nodes = node[-1] + 1
+        moved, rest = divmod(4 * (nodes - 1) * tensor_bytes(w), nodes)
+        return None if rest or w["heads"] % nodes else moved
     if not name.startswith("megatron") or ranks > w["heads"] or (w["text"] == "replicate" and w["text_tokens"] > 0):
         return None
     if name == "megatron_sp" and block == "single":  # more sums than gathers

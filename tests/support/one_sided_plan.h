@@ -1,4 +1,4 @@
-// Plans with one-sided moves, which no strategy has in attention: keys pulled by all, or pushed to all, ordered by
+// Small plans with one-sided moves, of attention: keys pulled by all, or pushed to all, ordered by
 // signals or by a barrier.
 #pragma once
 

@@ -127,6 +127,21 @@ PlanFunction strategy_plan(std::string_view name, std::vector<std::pair<std::str
   };
 }
 
+void plan_torus(PlanBuilder& b, const Request& request, int nodes, int ulysses, const TorusWay& way) {
+  const Mesh mesh{nodes * ulysses, request.ranks / (nodes * ulysses), false};
+  const int chunks = nodes * mesh.ring;
+  const TorusCut cut{.nodes = nodes,
+                     .mesh = mesh,
+                     .heads = b.sets().even(request.all_heads(), mesh.ulysses),
+                     .chunks = cut_blocks(request, AttendedAxis::kInner, chunks, TokenOrder::kContiguous),
+                     .slices = slices_for(request, AttendedAxis::kInner, chunks)};
+  const Placement rows = torus_rows(b, cut);
+  auto [q, kv] = b.input_qkv(rows);
+  q = b.local("rope", {&q, 1});
+  kv = b.local("rope", {&kv, 1});
+  b.output(torus_attention(b, cut, way, q, kv), rows);
+}
+
 PlanFunction balanced_usp(std::int64_t ulysses, std::int64_t ring) {
   return strategy_plan("dbsp", {{"ulysses", ulysses}, {"ring", ring}, {"reward", 0.0}});
 }
@@ -170,8 +185,8 @@ const std::vector<PlanCase>& plan_cases() {
     return strategy_plan(
         "usp", {{"ulysses", ulysses}, {"ring", ring}, {"ranks", std::string(ranks)}, {"order", std::string(order)}});
   };
-  const auto torus = [](int machines, int ulysses, bool barrier) {
-    return [=](PlanBuilder& b, const Request& r) { plan_torus(b, r, {machines, ulysses, barrier}); };
+  const auto torus = [](int nodes, int ulysses, TorusWay way) {
+    return [=](PlanBuilder& b, const Request& r) { plan_torus(b, r, nodes, ulysses, way); };
   };
   const auto double_ring = [](int n) { return [=](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, n); }; };
   const LayerShape text{.ranks = 4, .text = 5, .text_layout = TextLayout::kReplicate};
@@ -201,10 +216,12 @@ const std::vector<PlanCase>& plan_cases() {
       {"usp_3x2_cyclic", Kind::kAttention, {.ranks = 6}, usp(3, 2, "contiguous", "cyclic")},
       {"balanced_usp_2x3", Kind::kAttention, {.ranks = 6}, balanced_usp(2, 3)},
       {"balanced_usp_1x4", Kind::kAttention, {.ranks = 4}, balanced_usp(1, 4)},
-      {"torus_2x1x2_barrier", Kind::kRotaryAttention, {.ranks = 4}, torus(2, 1, true)},
-      {"torus_3x1x1_barrier", Kind::kRotaryAttention, {.ranks = 3}, torus(3, 1, true)},
-      {"torus_2x2x2_barrier", Kind::kRotaryAttention, {.ranks = 8}, torus(2, 2, true)},
-      {"torus_3x1x2_signals", Kind::kRotaryAttention, {.ranks = 6}, torus(3, 1, false)},
+      {"torus_2x1x2_barrier", Kind::kRotaryAttention, {.ranks = 4}, torus(2, 1, kTorusBarrier)},
+      {"torus_3x1x1_barrier", Kind::kRotaryAttention, {.ranks = 3}, torus(3, 1, kTorusBarrier)},
+      {"torus_2x2x2_barrier", Kind::kRotaryAttention, {.ranks = 8}, torus(2, 2, kTorusBarrier)},
+      {"torus_3x1x2_signals", Kind::kRotaryAttention, {.ranks = 6}, torus(3, 1, kTorusSignals)},
+      {"torus_2x2x2_two_sided_again", Kind::kRotaryAttention, {.ranks = 8}, torus(2, 2, {.keeps = false})},
+      {"torus_3x1x2_two_sided", Kind::kRotaryAttention, {.ranks = 6}, torus(3, 1, {})},
       {"ulysses_2d", Kind::kAttention, {.ranks = 3, .outer = 7, .inner = 19, .block = 4}, strategy_plan("ulysses")},
       {"ring_2d", Kind::kAttention, {.ranks = 3, .outer = 7, .inner = 19, .block = 4}, strategy_plan("ring")},
       {"dsp", Kind::kSpatialTemporal, {.ranks = 3, .outer = 7, .inner = 19, .block = 4, .batch = 2}, plan_dsp},

@@ -11,6 +11,7 @@
 #include "backend/plan/plan_builder.h"
 #include "backend/strategies/collectives.h"
 #include "backend/strategies/sharding.h"
+#include "backend/strategies/torus_attention.h"
 
 namespace spscope::testing {
 
@@ -64,12 +65,9 @@ void plan_two_way_ring(PlanBuilder& b, const Request& request);
 // The exchange of the next heads hides behind the attention of these.
 void plan_pipelined_ulysses(PlanBuilder& b, const Request& request);
 
-// -- torus (library_torus.cpp): pull Q, pull KV, push O between machines; Ulysses and rings inside
-struct TorusShape {
-  int machines = 2, ulysses = 1;
-  bool barrier = true;  // else dependencies on ops of other ranks signal
-};
-void plan_torus(PlanBuilder& b, const Request& request, const TorusShape& shape);
+// -- torus: its attention on q and kv that ranks make, so that others must know when; Ulysses of `ulysses` inside nodes
+void plan_torus(PlanBuilder& b, const Request& request, int nodes, int ulysses, const TorusWay& way);
+inline constexpr TorusWay kTorusBarrier{.one_sided = true, .barrier = true}, kTorusSignals{.one_sided = true};
 
 // -- whole layers (library_layers.cpp)
 // Sharded weights; the state between blocks is cut over tokens (sequence_parallel) or replicated.

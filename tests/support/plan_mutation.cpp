@@ -339,8 +339,8 @@ const std::vector<PlanCase>& mutation_cases() {
     rest.inner = rest.outer > 1 ? 11 : 23;
     return rest;
   };
-  const auto torus = [](int machines, bool barrier) {
-    return [=](PlanBuilder& b, const Request& r) { plan_torus(b, r, {machines, 1, barrier}); };
+  const auto torus = [](int nodes, const TorusWay& way) {
+    return [=](PlanBuilder& b, const Request& r) { plan_torus(b, r, nodes, 1, way); };
   };
   static const std::vector<PlanCase> cases = {
       {"ring", Kind::kAttention, shape(4), strategy_plan("ring")},
@@ -353,8 +353,8 @@ const std::vector<PlanCase>& mutation_cases() {
       {"ulysses", Kind::kAttention, shape(3, {.batch = 2}), strategy_plan("ulysses")},
       {"ulysses_pipelined", Kind::kAttention, shape(2), plan_pipelined_ulysses},
       {"balanced_usp", Kind::kAttention, shape(6), balanced_usp(2, 3)},
-      {"torus_barrier", Kind::kRotaryAttention, shape(4), torus(2, true)},
-      {"torus_signals", Kind::kRotaryAttention, shape(3), torus(3, false)},
+      {"torus_barrier", Kind::kRotaryAttention, shape(4), torus(2, kTorusBarrier)},
+      {"torus_signals", Kind::kRotaryAttention, shape(3), torus(3, kTorusSignals)},
       {"dsp", Kind::kSpatialTemporal, shape(3, {.outer = 7}), plan_dsp},
       {"megatron_tp", Kind::kMegatronLayer, shape(3, {.ffn = 4}),
        [](PlanBuilder& b, const Request& r) { plan_megatron(b, r, false); }},

@@ -277,6 +277,24 @@ def cyclic():
     return p
 
 
+def torus():
+    p = Picture("torus", "torus on two nodes of two ranks, u2 r2: heads over the nodes, rings inside them")
+    before = by_columns(4, COLUMNS)
+    during = grid(4, BLOCKS, lambda h, b: h // 2 * 2 + COLUMNS[b] % 2)
+    before_during_after(p, HEADS, before, during,
+                        ("q, k and v of\nthe other node\n\n1/2 leaves\nits node", "its o\n\n1/2 leaves\nits node"),
+                        ("Before: q, k, v", "During attention", "After: o"),
+                        "ranks 0 and 1 are node 0; a hop inside\nthe node: 0 and 1 swap their k and v")
+    p.panel(0, 178, "Rank 0, in this order", [[0, 0], [0, 0]], ["q0", "q1"], ["k0", "k1"],
+            shown=[[1, 4], [2, 3]])
+    for n, line in enumerate(("1. Its own rows attend to its own keys; q of node 1 is on its way.",
+                              "2. Rows of node 1 attend to its own keys; k and v of node 1 are on their way.",
+                              "3. Rows of node 1 attend to the keys of node 1; nothing is on its way.",
+                              "4. Rows of node 1 go home, while its own rows attend to the keys of node 1.")):
+        p.text(MARGIN + PANEL + 24, 226 + 17 * n, line, "s")
+    return p
+
+
 def snake_heads():
     heads = [40, 8, 33, 30, 21, 20, 12, 10]
     p = Picture("snake", "snake: ulysses with heads dealt by weight, there and back")
@@ -345,7 +363,8 @@ def megatron_tp():
 
 def main():
     folder = Path(__file__).resolve().parent
-    for draw in (single, ulysses, ring, usp, dbsp, cyclic, snake_heads, allgather_kv, dsp, megatron_sp, megatron_tp):
+    for draw in (single, ulysses, ring, usp, dbsp, cyclic, torus, snake_heads, allgather_kv, dsp, megatron_sp,
+                 megatron_tp):
         draw().write(folder)
 
 

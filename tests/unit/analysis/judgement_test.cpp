@@ -131,7 +131,11 @@ TEST(Judgement, SaysWhereNoMeasurementSupportsADifference) {
   for (StrategyResult& s : c.strategies) s.name = "usp";
   EXPECT_NE(judged(c).unmeasured.find("balance"), std::string::npos);
   EXPECT_EQ(judged(on("local", 4)).unmeasured, "");
-  EXPECT_NE(judged(on("ndr", 370, 2)).unmeasured.find("several nodes"), std::string::npos);
+  Comparison nodes = on("ndr", 370, 2);
+  EXPECT_NE(judged(nodes).unmeasured.find("several nodes"), std::string::npos);
+  EXPECT_EQ(judged(nodes).unmeasured.find("assumed"), std::string::npos);
+  nodes.strategies[1].parameters.set("comm", std::string("one_sided"));
+  EXPECT_NE(judged(nodes).unmeasured.find("pulls and pushes of usp take the assumed times"), std::string::npos);
 }
 
 // Of dense masks snake deals heads out as Ulysses does: it is no second plan, and Ulysses' measurements are its own.
