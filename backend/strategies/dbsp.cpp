@@ -1,8 +1,9 @@
 // dbsp (db-SP, arXiv 2511.23113): Ulysses inside rings, balanced at two levels from the mask that is known. Heads go to
 // the ranks of a Ulysses group by capped greedy; then blocks of queries, and independently blocks of keys, go to the
 // ranks of a ring by a greedy that rewards staying. Q, K and V are exchanged inside the ring before it and O after it.
-// The degrees are given, or chosen for each layer by predicted latency (dbsp_predictor.h). Of a ring rank's blocks,
-// f_q and f_k move: 2 (f_q + f_k) M more bytes than usp over all ranks.
+// The degrees are given, or chosen for each layer: by the schedule of each legal pair (dbsp_degrees.h), or by the
+// paper's formula (dbsp_predictor.h). Of a ring rank's blocks, f_q and f_k move: 2 (f_q + f_k) M more bytes than usp
+// over all ranks.
 //
 // Rows are cut at block borders among all ranks, for any degrees, so that layers of different degrees hold the
 // same rows. Beyond db-SP's code (docs/strategies.md names the version), degrees need not divide heads or blocks, and
@@ -13,6 +14,7 @@
 #include "backend/base/ids.h"
 #include "backend/strategies/balance_blocks.h"
 #include "backend/strategies/balance_heads.h"
+#include "backend/strategies/dbsp_degrees.h"
 #include "backend/strategies/dbsp_predictor.h"
 #include "backend/strategies/mesh_plan.h"
 
@@ -46,23 +48,25 @@ Decision balance(const Request& request, const Mesh& mesh, const Parameters& par
   return decision;
 }
 
-// Of all legal degrees those of the least predicted latency; ties: the larger Ulysses degree.
+// Of all legal degrees those that take least time, by the schedule or by the paper's formula; ties: the larger Ulysses
+// degree.
 Decision choose(const Request& request, const Parameters& parameters) {
   const bool contiguous = parameters.text("ranks") == "contiguous";
-  Decision best;
-  double least_ns = 0;
-  bool found = false;
+  std::vector<Decision> decisions;
   for (int ulysses = std::min(request.ranks, request.heads); ulysses >= 1; --ulysses) {
     const Mesh mesh{ulysses, request.ranks / ulysses, contiguous};
     if (ulysses * mesh.ring != request.ranks || (mesh.ring > 1 && replicates_text(request))) continue;
-    Decision decision = balance(request, mesh, parameters);
-    const double ns = predicted_latency_ns(latency_terms(request, decision), parameters.flag("exchange_cost"));
-    if (found && ns >= least_ns) continue;
-    found = true;
-    least_ns = ns;
-    best = std::move(decision);
+    decisions.push_back(balance(request, mesh, parameters));
   }
-  return best;
+  if (parameters.text("degrees") == "scheduled") {
+    const auto plan = [&](const Request& known, const Decision& decision) {
+      return make_plan(*find_strategy("dbsp"), known, parameters, decision);
+    };
+    return std::move(decisions[fastest_by_schedule(request, decisions, plan)]);
+  }
+  return std::move(*std::ranges::min_element(decisions, {}, [&](const Decision& decision) {
+    return predicted_latency_ns(latency_terms(request, decision), parameters.flag("exchange_cost"));
+  }));
 }
 
 // Tokens that each rank holds outside the attention, without replicated text. Blocks where text is sharded; to the
@@ -80,13 +84,17 @@ std::vector<SetId> rows_of_ranks(const Request& request, const Mesh& mesh) {
 
 std::vector<Parameter> parameters_dbsp() {
   std::vector<Parameter> rows = mesh_parameters();
-  rows[0].help = "Ulysses degree; 0: ranks / ring degree, and both 0: chosen for each layer by predicted latency";
-  rows[1].help = "ring degree; 0: ranks / Ulysses degree, and both 0: chosen for each layer by predicted latency";
+  rows[0].help = "Ulysses degree; 0: ranks / ring degree, and both 0: chosen for each layer";
+  rows[1].help = "ring degree; 0: ranks / Ulysses degree, and both 0: chosen for each layer";
   rows.insert(
       rows.end(),
-      {Parameter::real("reward", 2, 0, 1e6, "bias of blocks towards their home rank, in units of their own weight"),
+      {Parameter::choice("degrees", {"scheduled", "predicted"},
+                         "how degrees are chosen where both are 0: by the schedule of each legal pair on the known "
+                         "mask, or by db-SP's formula"),
+       Parameter::real("reward", 2, 0, 1e6, "bias of blocks towards their home rank, in units of their own weight"),
        Parameter::flag("refine", false, "whether pairs of heads are exchanged after the greedy"),
-       Parameter::flag("exchange_cost", false, "whether predicted latency counts the exchange of blocks"),
+       Parameter::flag("exchange_cost", false,
+                       "with degrees = predicted, whether the formula counts the exchange of blocks"),
        Parameter::real("threshold", 1.10, 0, 1e6,
                        "keep the division in later denoise steps while its imbalance is at most this; 0: divide "
                        "anew each step")});
@@ -103,9 +111,7 @@ std::vector<Parameters> candidates_dbsp(const Request& request) {
   Parameters chosen(parameters_dbsp());
   if (!legal_dbsp(request, chosen).empty()) return {};
   chosen.set("refine", true);
-  std::vector<Parameters> settings = {chosen};  // as the paper chooses degrees
-  chosen.set("exchange_cost", true);
-  settings.push_back(chosen);
+  std::vector<Parameters> settings = {chosen};
   for (Parameters& setting : mesh_candidates(request, parameters_dbsp(), true)) {
     setting.set("refine", true);
     settings.push_back(setting);

@@ -19,7 +19,8 @@ class PlanReuse {
   //
   // All layers decide at the first step, at the first one at which masks are known, and whenever the mean over layers
   // of decision_imbalance() exceeds Decision::keep_below; in every step when that is 0. A decision made with nothing
-  // known is not a plan in the sense of num_plans().
+  // known is not a plan in the sense of num_plans(). Layers that follow each other and are alike (of one kind, with
+  // dense masks or nothing known) decide once.
   std::span<const Decision> begin_step(std::span<const Request> layers);
 
   // Of the last step: whether the layers decided anew from known masks.

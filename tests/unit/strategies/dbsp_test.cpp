@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "backend/base/rng.h"
+#include "backend/schedule/cost.h"
+#include "backend/schedule/schedule.h"
 #include "backend/strategies/balance_blocks.h"
 #include "backend/strategies/index_groups.h"
 #include "tests/support/random_mask.h"
@@ -48,6 +52,12 @@ Parameters setting(int ulysses, int ring, double reward = 0) {
   parameters.set("ulysses", std::int64_t{ulysses});
   parameters.set("ring", std::int64_t{ring});
   parameters.set("reward", reward);
+  return parameters;
+}
+
+Parameters by_formula() {
+  Parameters parameters(dbsp().parameters());
+  parameters.set("degrees", std::string("predicted"));
   return parameters;
 }
 
@@ -117,9 +127,40 @@ TEST(LatencyTerms, WaitForTheCardOfANode) {
 
 TEST(Dbsp, ChoosesARingWhereHeadsCannotBeBalanced) {
   Request request = request_of(8, one_busy_head());
-  const Decision decision = dbsp().decide(request, Parameters(dbsp().parameters()));
-  EXPECT_EQ(decision.ulysses, 1);
-  EXPECT_EQ(decision.ring, 8);
+  for (const Parameters& parameters : {Parameters(dbsp().parameters()), by_formula()}) {
+    const Decision decision = dbsp().decide(request, parameters);
+    EXPECT_EQ(decision.ulysses, 1);
+    EXPECT_EQ(decision.ring, 8);
+  }
+}
+
+// Over all legal pairs, each planned and scheduled here: on the mask that is known, and on a dense one before any is.
+TEST(Dbsp, ChoosesTheDegreesWhosePlanEndsFirst) {
+  ClusterPreset cluster = small_cluster();
+  cluster.cost.attend_ns_per_pair_channel = 2e-4;
+  std::vector<int> chosen;
+  for (const double slowdown : {1.0, 1.3, 2.6})
+    for (const bool known : {true, false}) {
+      cluster.network.compute_slowdown = slowdown;
+      Request request = request_of(8, dense_mask());
+      request.cluster = &cluster;
+      request.known_masks[1] = known ? std::make_shared<MaskCounter>(request.sets, slanted_mask()) : nullptr;
+      Request runs_known = request_of(8, known ? slanted_mask() : dense_mask());
+      runs_known.cluster = &cluster;
+      if (!known) runs_known.known_masks[1] = nullptr;
+      int best = 0;
+      std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
+      for (const int ulysses : {8, 4, 2, 1}) {
+        const Plan plan = make_plan(dbsp(), runs_known, setting(ulysses, 8 / ulysses, 2));
+        const std::int64_t ns =
+            schedule(plan, op_durations(plan, cluster.cost), Network::of_cluster(cluster, 8, 0)).makespan_ns();
+        if (ns < least_ns) best = ulysses;
+        least_ns = std::min(least_ns, ns);
+      }
+      chosen.push_back(dbsp().decide(request, Parameters(dbsp().parameters())).ulysses);
+      EXPECT_EQ(chosen.back(), best) << slowdown << known;
+    }
+  EXPECT_NE(std::ranges::min(chosen), std::ranges::max(chosen));
 }
 
 // Fast compute hides no hop: a ring of 8 waits for 7 hops of 2 shards, Ulysses for 4 x 7/8 of one.
@@ -143,9 +184,11 @@ BlockMask paired_heads() {
 }
 
 TEST(Dbsp, ChoosesAHybridWherePairsOfHeadsAreEven) {
-  const Decision decision = dbsp().decide(request_of(8, paired_heads()), Parameters(dbsp().parameters()));
-  EXPECT_EQ(decision.ulysses, 4);
-  EXPECT_EQ(decision.ring, 2);
+  for (const Parameters& parameters : {Parameters(dbsp().parameters()), by_formula()}) {
+    const Decision decision = dbsp().decide(request_of(8, paired_heads()), parameters);
+    EXPECT_EQ(decision.ulysses, 4);
+    EXPECT_EQ(decision.ring, 2);
+  }
 }
 
 // In times that one rank's share of a tensor takes on its link, with attention of 2 of them: U8 R1 takes 4 x 7/8 + 2 x
@@ -166,7 +209,7 @@ TEST(Dbsp, CountsTheExchangeOnRequest) {
   EXPECT_DOUBLE_EQ(latency(8, 1, true), 7.25);
   EXPECT_DOUBLE_EQ(latency(4, 2, false), 6);
   EXPECT_DOUBLE_EQ(latency(4, 2, true), 8);
-  Parameters parameters(dbsp().parameters());
+  Parameters parameters = by_formula();
   parameters.set("reward", 0.0);
   EXPECT_EQ(dbsp().decide(request, parameters).ulysses, 4);
   parameters.set("exchange_cost", true);

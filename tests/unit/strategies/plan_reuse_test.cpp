@@ -80,6 +80,24 @@ TEST(PlanReuse, DecidesInEveryStepWithoutAThreshold) {
   EXPECT_EQ(reuse.num_replans(), 2);
 }
 
+TEST(PlanReuse, DecidesOnceForLayersThatAreAlike) {
+  static int decided = 0;
+  Strategy counting = *find_strategy("ring");
+  counting.decide = [](const Request& request, const Parameters& parameters) {
+    ++decided;
+    return find_strategy("ring")->decide(request, parameters);
+  };
+  const auto decisions_of = [&](const std::vector<std::vector<int>>& rows) {
+    decided = 0;
+    PlanReuse(counting, Parameters(counting.parameters())).begin_step(layers_of(rows));
+    return decided;
+  };
+  EXPECT_EQ(decisions_of({}), 1);
+  EXPECT_EQ(decisions_of(kFirst), 2);
+  EXPECT_EQ(decisions_of({{16, 16, 16, 16}, {16, 16, 16, 16}}), 1);  // dense
+  EXPECT_EQ(decisions_of({{16, 16, 16, 16}, {16, 16, 16, 15}}), 2);
+}
+
 TEST(PlanReuse, TakesStrategiesThatFollowNoMask) {
   const Strategy& ring = *find_strategy("ring");
   PlanReuse reuse(ring, Parameters(ring.parameters()));
