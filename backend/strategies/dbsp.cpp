@@ -1,6 +1,7 @@
 // dbsp (db-SP, arXiv 2511.23113): Ulysses inside rings, balanced at two levels from the mask that is known. Heads go to
 // the ranks of a Ulysses group by capped greedy; then blocks of queries, and independently blocks of keys, go to the
 // ranks of a ring by a greedy that rewards staying. Q, K and V are exchanged inside the ring before it and O after it.
+// Each level can be left out, and of the exchange that of the keys.
 // The degrees are given, or chosen for each layer: by the schedule of each legal pair (dbsp_degrees.h), or by the
 // paper's formula (dbsp_predictor.h). Of a ring rank's blocks, f_q and f_k move: 2 (f_q + f_k) M more bytes than usp
 // over all ranks.
@@ -39,12 +40,16 @@ Decision balance(const Request& request, const Mesh& mesh, const Parameters& par
   MaskCounter* known = request.known_mask(spread_axis(request));
   if (known == nullptr) return decision;
   const AreaSums& sums = known->area_sums();
-  if (mesh.ulysses > 1) decision.heads = balance_heads(sums.heads, mesh.ulysses);
-  if (parameters.flag("refine")) decision.heads = refine_by_swaps(std::move(decision.heads), sums.heads);
-  if (mesh.ring == 1) return decision;
+  if (parameters.text("heads") == "balanced") {
+    if (mesh.ulysses > 1) decision.heads = balance_heads(sums.heads, mesh.ulysses);
+    if (parameters.flag("refine")) decision.heads = refine_by_swaps(std::move(decision.heads), sums.heads);
+  }
+  const std::string& exchange = parameters.text("exchange");
+  if (mesh.ring == 1 || exchange == "none") return decision;
   const double reward = parameters.real("reward");
   decision.query_blocks = balance_blocks(block_weights(request, sums.row_keys), mesh.ring, reward);
-  decision.key_blocks = balance_blocks(block_weights(request, sums.column_queries), mesh.ring, reward);
+  if (exchange == "both")
+    decision.key_blocks = balance_blocks(block_weights(request, sums.column_queries), mesh.ring, reward);
   return decision;
 }
 
@@ -92,6 +97,10 @@ std::vector<Parameter> parameters_dbsp() {
                          "how degrees are chosen where both are 0: by the schedule of each legal pair on the known "
                          "mask, or by db-SP's formula"),
        Parameter::real("reward", 2, 0, 1e6, "bias of blocks towards their home rank, in units of their own weight"),
+       Parameter::choice("exchange", {"both", "queries", "none"},
+                         "whose blocks are exchanged inside each ring: of queries and keys, of queries alone, or of "
+                         "neither"),
+       Parameter::choice("heads", {"balanced", "even"}, "whether heads are dealt by weight or in order"),
        Parameter::flag("refine", false, "whether pairs of heads are exchanged after the greedy"),
        Parameter::flag("exchange_cost", false,
                        "with degrees = predicted, whether the formula counts the exchange of blocks"),

@@ -31,6 +31,13 @@ const Strategy* find_strategy(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+// Whether a choice needs the name of its parameter beside it.
+bool says_little(std::string_view choice) { return choice == "none" || choice == "even" || choice == "queries"; }
+
+}  // namespace
+
 Plan make_plan(const Strategy& strategy, const Request& request, const Parameters& parameters) {
   const Request pass = request_of_pass(request);
   if (std::vector<Problem> problems = strategy.legal(pass, parameters); !problems.empty())
@@ -62,8 +69,8 @@ std::string strategy_label(const Strategy& strategy, std::span<const Degrees> de
     if (value == row.default_value || row.unit == "ranks") continue;  // the degrees are shown above
     if (const bool* flag = std::get_if<bool>(&value))
       label += (*flag ? " " : " no ") + row.name;
-    else if (std::holds_alternative<std::string>(value))
-      label += " " + std::get<std::string>(value);
+    else if (const std::string* text = std::get_if<std::string>(&value))
+      label += " " + (says_little(*text) ? row.name + "=" : "") + *text;
     else
       label += fmt::format(" {}={}", row.name, to_text(value));
   }

@@ -230,7 +230,8 @@ def draw_strategy(r, ranks, heads, scope):
     if name == "usp":
         given["order"] = r.choice(["contiguous", "cyclic"])
     if name == "dbsp":
-        given |= {"degrees": r.choice(["scheduled", "predicted"]), "reward": r.choice([0, 1, 2, 10]), "refine": r.choice(["true", "false"]),
+        given |= {"degrees": r.choice(["scheduled", "predicted"]), "reward": r.choice([0, 1, 2, 10]),
+                  "exchange": r.choice(["both", "queries", "none"]), "heads": r.choice(["balanced", "even"]), "refine": r.choice(["true", "false"]),
                   "exchange_cost": r.choice(["true", "false"]), "threshold": r.choice([0, 1.1])}
     return name + ("" if not given else ":" + ",".join(f"{key}={value}" for key, value in given.items()))
 

@@ -10,6 +10,7 @@
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
 #include "backend/strategies/balance_blocks.h"
+#include "backend/strategies/decision_imbalance.h"
 #include "backend/strategies/index_groups.h"
 #include "tests/support/random_mask.h"
 
@@ -258,22 +259,43 @@ Sent sent_by(const Plan& plan) {
   return sent;
 }
 
-// 2 (f_q + f_k) M bytes to balance (docs/strategies.md), and those of usp.
+// 2 (f_q + f_k) M bytes to balance (docs/strategies.md), f_k = 0 where keys stay, and those of usp.
 TEST(Dbsp, MovesWhatThePublishedFormSays) {
-  for (const double reward : {0.0, 2.0, 1e6})
-    for (const auto& [ulysses, ring] : {std::pair{8, 1}, {4, 2}, {2, 4}, {1, 8}}) {
-      const Request request = request_of(8, slanted_mask());
-      const Parameters parameters = setting(ulysses, ring, reward);
-      const Decision decision = dbsp().decide(request, parameters);
-      const IndexGroups home = even_groups(kBlocks, ring);
-      const double moved = moved_fraction(transfer_matrix(home, decision.query_blocks)) +
-                           moved_fraction(transfer_matrix(home, decision.key_blocks));
-      const std::int64_t tensor = std::int64_t{kTokens} * kHeads * kHeadDim * 2;
-      const Sent sent = sent_by(make_plan(dbsp(), request, parameters, decision));
-      EXPECT_EQ(sent.balancing, static_cast<std::int64_t>(2 * moved * static_cast<double>(tensor))) << ulysses;
-      EXPECT_EQ(sent.other, 4 * (ulysses - 1) * tensor / ulysses + 2 * (ring - 1) * tensor) << ulysses;
-      EXPECT_EQ(moved > 0, ring > 1 && reward < 1e6) << ulysses;
-    }
+  for (const char* exchange : {"both", "queries", "none"})
+    for (const double reward : {0.0, 2.0, 1e6})
+      for (const auto& [ulysses, ring] : {std::pair{8, 1}, {4, 2}, {2, 4}, {1, 8}}) {
+        const Request request = request_of(8, slanted_mask());
+        Parameters parameters = setting(ulysses, ring, reward);
+        parameters.set("exchange", std::string(exchange));
+        const Decision decision = dbsp().decide(request, parameters);
+        const IndexGroups home = even_groups(kBlocks, ring);
+        const double of_q = moved_fraction(transfer_matrix(home, decision.query_blocks)),
+                     of_k = moved_fraction(transfer_matrix(home, decision.key_blocks));
+        const std::int64_t tensor = std::int64_t{kTokens} * kHeads * kHeadDim * 2;
+        const Sent sent = sent_by(make_plan(dbsp(), request, parameters, decision));
+        EXPECT_EQ(sent.balancing, static_cast<std::int64_t>(2 * (of_q + of_k) * static_cast<double>(tensor)));
+        EXPECT_EQ(sent.other, 4 * (ulysses - 1) * tensor / ulysses + 2 * (ring - 1) * tensor) << ulysses;
+        const bool moves = ring > 1 && reward < 1e6;
+        EXPECT_EQ(of_q > 0, moves && exchange != std::string("none")) << ulysses;
+        EXPECT_EQ(of_k > 0, moves && exchange == std::string("both")) << ulysses;
+      }
+}
+
+// db-SP's ablation: without its two levels it is usp, whose heads are as uneven as they lie.
+TEST(Dbsp, LeavesEachLevelOut) {
+  const Request request = request_of(8, mask_of([](int head, std::int32_t) { return head < 4 ? 0.8 : 0.1; }));
+  Parameters parameters = setting(4, 2);
+  const auto ratio = [&] { return decision_imbalance(request, dbsp().decide(request, parameters)); };
+  EXPECT_LT(ratio(), 1.02);
+  parameters.set("heads", std::string("even"));
+  parameters.set("refine", true);
+  const double even_heads = ratio();
+  parameters.set("exchange", std::string("none"));
+  const Strategy& usp = *find_strategy("usp");
+  const Decision plain = usp.decide(request, setting(4, 2));
+  EXPECT_EQ(dbsp().decide(request, parameters).heads, even_groups(kHeads, 4));
+  EXPECT_DOUBLE_EQ(ratio(), decision_imbalance(request, plain));
+  EXPECT_NEAR(even_heads, 2 * 0.8 / 0.9, 0.1);
 }
 
 // Layers of different degrees follow each other: rows stay.

@@ -73,6 +73,8 @@ TEST(Label, TellsChoicesApart) {
   };
   EXPECT_EQ(label("ring", {{"order", std::string("cyclic")}}), "ring r4 cyclic");
   EXPECT_EQ(label("dbsp", {{"ulysses", std::int64_t{2}}}), "dbsp u2 r2");
+  EXPECT_EQ(label("dbsp", {{"ulysses", std::int64_t{2}}, {"exchange", std::string("none")}}),
+            "dbsp u2 r2 exchange=none");
   EXPECT_EQ(label("dbsp", {{"ulysses", std::int64_t{2}}, {"reward", 0.0}, {"refine", true}}),
             "dbsp u2 r2 reward=0 refine");
 }
