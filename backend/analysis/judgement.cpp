@@ -111,7 +111,8 @@ Judgement judge(const ModeGroup& group) {
   judgement.lead = Lead::kClear;
   if (group.mode != RunMode::kExecute) {
     const MachineKind kind = machine_kind(comparison.workload, comparison.cluster);
-    judgement.error = ratio_error(kind);
+    const Workload& workload = comparison.workload;
+    judgement.error = ratio_error(kind, workload.ranks * workload.guidance * workload.data_parallel);
     judgement.rest_ns = comparison.cluster ? comparison.cluster->rest_of_layer_ns : 0;
     const auto other = std::ranges::find_if(
         ranked, [&](const StrategyResult* s) { return s != ranked[0] && !equal_plans(*ranked[0], *s); });

@@ -14,6 +14,35 @@ namespace {
 // Strategies that published times of several GPUs are of, bench/measured/end_to_end.csv.
 constexpr std::string_view kPublished[] = {"ulysses", "ring", "usp", "allgather_kv"};
 
+struct SparseRecord {
+  std::string_view strategy;
+  int runs, near, held;
+};
+constexpr SparseRecord kSparse[] = {
+#define SPARSE(strategy, runs, near, held) {#strategy, runs, near, held},
+#include "backend/analysis/sparse_records.def"
+#undef SPARSE
+};
+
+// What is published of these two on sparse masks inside a node with NVLink; "": nothing.
+std::string sparse_record(std::string_view a, std::string_view b) {
+  std::string names;
+  SparseRecord sum{"", 0, 0, 0};
+  for (const std::string_view name : {a, b}) {
+    if (name == "ulysses" || name == names) continue;
+    const auto found = std::ranges::find(kSparse, name, &SparseRecord::strategy);
+    if (found == std::end(kSparse)) return "";
+    names += (names.empty() ? "" : " and ") + std::string(name);
+    sum.runs += found->runs, sum.near += found->near, sum.held += found->held;
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "of {} published ratios of {} to ulysses on sparse masks, all of db-SP, {} are predicted within 10 %"
+      "{} (docs/accuracy.md)",
+      sum.runs, names, sum.near,
+      sum.held > 0 ? fmt::format(" and {} more lie in the range of the prediction", sum.held) : "");
+}
+
 }  // namespace
 
 MachineKind machine_kind(const Workload& workload, const std::optional<ClusterFigures>& cluster) {
@@ -23,7 +52,8 @@ MachineKind machine_kind(const Workload& workload, const std::optional<ClusterFi
                                                                               : MachineKind::kNvlink;
 }
 
-const RatioError& ratio_error(MachineKind kind) {
+const RatioError& ratio_error(MachineKind kind, int gpus) {
+  if (kind == MachineKind::kPcie && gpus <= 2) kind = MachineKind::kPciePair;
   static constexpr RatioError table[] = {
 #define RATIO_ERROR(kind, name, median, pairs, sources, guidance, from) {name, median, pairs, sources, guidance, from},
 #include "backend/analysis/ratio_error.def"
@@ -38,9 +68,12 @@ std::string why_no_measurement(const Workload& workload, MachineKind kind, const
                                const StrategyResult& b) {
   constexpr double kDense = 0.9995;  // reads as 1.00
   if (kind == MachineKind::kCpu) return "";
-  if (workload.ranks > 1 && workload.density.value_or(1) < kDense)
+  if (workload.ranks > 1 && workload.density.value_or(1) < kDense) {
+    if (std::string record = sparse_record(a.name, b.name); kind == MachineKind::kNvlink && !record.empty())
+      return record;
     return "only db-SP has published strategies compared on sparse masks, 1.25x end to end on average (arXiv "
            "2511.23113)";
+  }
   if (kind == MachineKind::kNodes) return "no published source has times of two strategies on several nodes";
   for (const StrategyResult* s : {&a, &b})
     if (workload.ranks > 1 && std::ranges::find(kPublished, s->name) == std::end(kPublished))

@@ -27,7 +27,9 @@ struct RatioError {
 // nodes: several of them. cpu: the cluster `local`. pcie: links of at most kPcieGbps. Otherwise nvlink.
 MachineKind machine_kind(const Workload& workload, const std::optional<ClusterFigures>& cluster);
 inline constexpr double kPcieGbps = 64;  // of PCIe 5.0 x16, one way
-const RatioError& ratio_error(MachineKind kind);
+// `gpus`: in use by all replicas and guidance passes. What two GPUs exchange over PCIe passes no host bridge that
+// others use, so they have an error of their own, kPciePair, which machine_kind() never is.
+const RatioError& ratio_error(MachineKind kind, int gpus);
 
 // Why no measurement supports the difference between two strategies of a modelled mode: "no one has published times of
 // dsp beside other strategies"; "" when one does. Also which numbers no one measured that the times rest on.

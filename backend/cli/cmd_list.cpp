@@ -116,7 +116,12 @@ Json list_clusters() {
 }
 
 Json number_json(const SourcedNumber& number) {
-  return {{"value", number.value}, {"from", number_origin_name(number.from)}, {"source", number.source}};
+  Json json = {{"value", number.value}, {"from", number_origin_name(number.from)}, {"source", number.source}};
+  if (number.range) {
+    json["low"] = number.range->low;
+    json["high"] = number.range->high;
+  }
+  return json;
 }
 
 Json list_gpus() {

@@ -172,6 +172,22 @@ int first_single_layer(const Model& preset, int layers) {
   return layers - static_cast<int>(std::int64_t{preset.single_layers} * layers / preset.layers);
 }
 
+namespace {
+
+void resolve_passes(const ModelConfig& config, Model& model, std::vector<Problem>& problems) {
+  if (config.cfg > 0) model.cfg = config.cfg;
+  model.passes_in_batch = config.passes_in_batch;
+  model.batch = config.batch * config.passes_in_batch;
+  if (model.cfg % config.passes_in_batch != 0)
+    report(problems, ErrorCode::kConfigConflict, "model.passes_in_batch",
+           fmt::format("{} of {} passes of guidance are not one batch", config.passes_in_batch, model.cfg),
+           "passes_in_batch must divide model.cfg");
+  else
+    model.cfg /= config.passes_in_batch;
+}
+
+}  // namespace
+
 Model resolve_model(const ModelConfig& config, std::vector<Problem>& problems) {
   const Model* preset = find_model_preset(config.preset);
   if (preset == nullptr) {
@@ -193,9 +209,8 @@ Model resolve_model(const ModelConfig& config, std::vector<Problem>& problems) {
   }
   const std::int64_t ffn = std::int64_t{preset->ffn} * model.hidden / preset->hidden;
   model.ffn = config.ffn > 0 ? config.ffn : static_cast<int>(std::max<std::int64_t>(ffn, 1));
-  if (config.cfg > 0) model.cfg = config.cfg;
+  resolve_passes(config, model, problems);
   if (config.denoise_steps > 0) model.denoise_steps = config.denoise_steps;
-  model.batch = config.batch;
   if (problems.size() == known) check_sizes(model, problems);
   return model;
 }

@@ -40,7 +40,7 @@ struct Model {
   int denoise_steps = 0;        // of a whole generation
   int cfg = 1;                  // forward passes a denoise step
   int prediction_channels = 1;  // of the noise prediction at a video token, after its last projection
-  int batch = 1;
+  int batch = 1;                // of a forward pass: samples x passes_in_batch
   std::string source;
   QkForm qk = QkForm::kNormRotary;
   int frames_per_token =
@@ -50,6 +50,7 @@ struct Model {
   int experts = 1;
   // Bytes of a token and channel that its official code holds at once beyond ImplementationProfile::working_bytes.
   int more_working_bytes = 0;
+  int passes_in_batch = 1;  // guidance passes that a forward pass computes as a batch
 
   bool spatiotemporal() const { return family == ModelFamily::kSpatiotemporal; }
   // The first single-stream layer: those before it are double-stream. `layers` where all are of one kind.
@@ -64,6 +65,7 @@ struct Model {
   double output_mpixels() const {
     return static_cast<double>(output_frames()) * grid[1] * grid[2] * pixels_per_token * 1e-6;
   }
+  int samples() const { return batch / passes_in_batch; }
   bool is_image() const { return grid[0] == 1; }
   // Sequences and their length along the attended inner axis: 1 x tokens, or frames x (height x width).
   std::int64_t outer() const { return spatiotemporal() ? grid[0] : 1; }

@@ -43,7 +43,7 @@ Companions companions(const Model& model) {
   const std::int64_t frame = std::int64_t{model.grid[1]} * model.grid[2] * model.pixels_per_token;
   const std::int64_t pixels = row.tile > 0 ? std::min(row.tile, frame) : frame;
   const std::int64_t frames = std::min<std::int64_t>(row.frames, model.output_frames());
-  beside.decoding = kTensorsOfADecoder * row.channels * row.vae_bytes * frames * pixels * model.batch;
+  beside.decoding = kTensorsOfADecoder * row.channels * row.vae_bytes * frames * pixels * model.samples();
   return beside;
 }
 

@@ -26,7 +26,7 @@ struct Companions {
   std::int64_t decoding = 0;  // what the VAE needs beside them for the output of the model, its batch together
 };
 
-// Of the model on its grid and batch. With other layers, channels, heads or ffn than its preset it is another model,
+// Of the model on its grid and samples. With other layers, channels, heads or ffn than its preset it is another model,
 // whose companions are not known. REQUIRES: model.name is a preset's.
 Companions companions(const Model& model);
 

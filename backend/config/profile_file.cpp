@@ -25,7 +25,9 @@ constexpr Limits kLimits[] = {
 #define KERNEL(key, min, max, help) {#key, min, max, help},
 #define IMPLEMENTATION(key, min, max, help) {#key, min, max, help},
 #define OUTSIDE(key, min, max, help) {#key, min, max, help},
+#define VAE(key, min, max, help) {#key, min, max, help},
 #include "backend/config/profile_fields.def"
+#undef VAE
 #undef OUTSIDE
 #undef IMPLEMENTATION
 #undef KERNEL
@@ -50,16 +52,15 @@ Texts texts_of(ImplementationProfile& implementation) {
   return {{"name", &implementation.name}, {"note", &implementation.note}};
 }
 
-// A section begins: kernel.NAME, outside.FAMILY.
+// A section begins: kernel.NAME, outside.FAMILY, vae.NAME.
 bool open_section(GpuProfile& gpu, const std::string& kind, const std::string& name) {
   if (kind != "kernel") return false;
   if (gpu.find_kernel(name) == nullptr) gpu.kernels.emplace_back().name = name;
   return true;
 }
 bool open_section(ImplementationProfile& implementation, const std::string& kind, const std::string& name) {
-  if (kind != "outside" || (name != kImage && name != kVideo)) return false;
-  implementation.outside.try_emplace(name);
-  return true;
+  return (kind == "outside" && implementation.outside.contains(name)) ||
+         (kind == "vae" && implementation.vae.contains(name));
 }
 
 template <typename Profile>
@@ -74,7 +75,12 @@ class LayerReader {
     for (auto& [key, text] : texts_of(profile_))
       if (key == name) return set_text(entry, *text);
     for (auto& [key, number] : numbers_of(profile_)) {
-      if (name == key + ".value") return set_value(entry, key, *number);
+      if (name == key + ".value") return set_value(entry, key, number->value);
+      for (const char* end : {".low", ".high"}) {
+        if (name != key + end) continue;
+        if (!number->range) number->range.emplace();
+        return set_value(entry, name, end == std::string_view(".low") ? number->range->low : number->range->high);
+      }
       if (name == key + ".source") return set_text(entry, number->source);
       if (name == key + ".from") return set_from(entry, *number);
     }
@@ -87,6 +93,7 @@ class LayerReader {
       if (!given_.contains(key) || number->source.empty())
         missing(key, fmt::format("write {} = {{ value = ..., from = \"assumed\", source = \"...\" }}: {}",
                                  limits_of(key).key, limits_of(key).help));
+    for (const auto& [key, number] : numbers_of(profile_)) check_range(key, *number);
     check_choices(profile_);
     if (!problems_.empty()) return Error(std::move(problems_));
     return std::move(profile_);
@@ -111,18 +118,32 @@ class LayerReader {
                     fmt::format("expected a string in quotes, got {}", kind_of(entry.value)));
     out = *text;
   }
-  void set_value(const TomlEntry& entry, const std::string& key, SourcedNumber& out) {
+  void check_range(const std::string& key, const SourcedNumber& number) {
+    if (!number.range) return;
+    const bool both = given_.contains(key + ".low") && given_.contains(key + ".high");
+    if (both && number.range->low <= number.value && number.value <= number.range->high) return;
+    problems_.push_back({ErrorCode::kConfigConflict,
+                         key,
+                         both ? fmt::format("{} is outside its own range of {} to {}", number.value, number.range->low,
+                                            number.range->high)
+                              : "a range has low and high",
+                         "write low and high, the first not above value and the second not below",
+                         {file_}});
+  }
+  // `key`: of the number, or that of an end of its range.
+  void set_value(const TomlEntry& entry, const std::string& key, double& out) {
     const auto* scalar = std::get_if<ParameterValue>(&entry.value);
     const auto* real = scalar != nullptr ? std::get_if<double>(scalar) : nullptr;
     const auto* whole = scalar != nullptr ? std::get_if<std::int64_t>(scalar) : nullptr;
     if (real == nullptr && whole == nullptr)
       return report(ErrorCode::kConfigType, entry, fmt::format("expected a number, got {}", kind_of(entry.value)));
     const double value = real != nullptr ? *real : static_cast<double>(*whole);
-    const Limits& limits = limits_of(key);
+    const Limits& limits =
+        limits_of(key.ends_with(".low") || key.ends_with(".high") ? key.substr(0, key.rfind('.')) : key);
     if (!(value >= limits.min && value <= limits.max))
       return report(ErrorCode::kConfigRange, entry,
                     fmt::format("{} is outside [{}, {}]", value, limits.min, limits.max));
-    out.value = value;
+    out = value;
     given_.insert(key);
   }
   void set_from(const TomlEntry& entry, SourcedNumber& out) {
@@ -180,7 +201,10 @@ std::string layer_toml(Profile profile) {
     if (section != before)
       for (const auto& [text_name, value] : texts)
         if (text_name == section + ".note") text += fmt::format("note = {}\n", toml_quoted(*value));
-    text += fmt::format("{} = {{ value = {}, from = \"{}\", source = {} }}\n", key, toml_real(number->value),
+    const std::string range = number->range ? fmt::format("low = {}, high = {}, ", toml_real(number->range->low),
+                                                          toml_real(number->range->high))
+                                            : "";
+    text += fmt::format("{} = {{ value = {}, {}from = \"{}\", source = {} }}\n", key, toml_real(number->value), range,
                         number_origin_name(number->from), toml_quoted(number->source));
   }
   return text;
@@ -194,6 +218,7 @@ Numbers numbers_of(GpuProfile& gpu) {
 #define KERNEL(key, min, max, help)
 #define IMPLEMENTATION(key, min, max, help)
 #define OUTSIDE(key, min, max, help)
+#define VAE(key, min, max, help)
 #include "backend/config/profile_fields.def"
 #undef KERNEL
 #undef GPU
@@ -201,6 +226,7 @@ Numbers numbers_of(GpuProfile& gpu) {
 #define GPU(key, min, max, help)
 #define KERNEL(key, min, max, help) numbers.emplace_back(fmt::format("kernel.{}.{}", kernel.name, #key), &kernel.key);
 #include "backend/config/profile_fields.def"
+#undef VAE
 #undef OUTSIDE
 #undef IMPLEMENTATION
 #undef KERNEL
@@ -215,13 +241,22 @@ Numbers numbers_of(ImplementationProfile& implementation) {
 #define KERNEL(key, min, max, help)
 #define IMPLEMENTATION(key, min, max, help) numbers.emplace_back(#key, &implementation.key);
 #define OUTSIDE(key, min, max, help)
+#define VAE(key, min, max, help)
 #include "backend/config/profile_fields.def"
 #undef OUTSIDE
 #undef IMPLEMENTATION
-  for (auto& [family, outside] : implementation.outside) {
 #define IMPLEMENTATION(key, min, max, help)
+  for (auto& [family, outside] : implementation.outside) {
 #define OUTSIDE(key, min, max, help) numbers.emplace_back(fmt::format("outside.{}.{}", family, #key), &outside.key);
 #include "backend/config/profile_fields.def"
+#undef OUTSIDE
+#undef VAE
+  }
+  for (auto& [decoder, vae] : implementation.vae) {
+#define OUTSIDE(key, min, max, help)
+#define VAE(key, min, max, help) numbers.emplace_back(fmt::format("vae.{}.{}", decoder, #key), &vae.key);
+#include "backend/config/profile_fields.def"
+#undef VAE
 #undef OUTSIDE
 #undef IMPLEMENTATION
 #undef KERNEL

@@ -56,6 +56,12 @@ class Resolver {
     out = value;
     preset_.sources[name] = how.empty() ? of.source : fmt::format("{}: {}", how, of.source);
     preset_.origins[name] = of.from;
+    preset_.ranges.erase(name);
+  }
+  // A number that is `factor` times another, and so are the ends of its range.
+  void set_times(const std::string& name, double& out, double factor, const SourcedNumber& of) {
+    set(name, out, factor * of.value, of, "");
+    if (of.range) preset_.ranges[name] = {factor * of.range->low, factor * of.range->high};
   }
   // A number of [device], unless the cluster's own file gives it.
   void set_device(const std::string& name, double& out, const SourcedNumber& of) {
@@ -80,19 +86,31 @@ void resolve_outside(ClusterPreset& preset, const GpuProfile& gpu, const Impleme
                      const ProfileChoices& choices, Resolver& to) {
   const Model& model = choices.model;
   const OutsideNumbers& numbers = implementation.outside.at(std::string(model.is_image() ? kImage : kVideo));
-  const double mpixels = model.output_mpixels() * model.batch;
+  const double mpixels = model.output_mpixels() * model.samples();
+  const SourcedNumber& vae = implementation.vae.at(std::string(vae_of(model))).mpixel_s;
   const int together = mpixels > numbers.parallel_above_mpixels.value ? choices.gpus : 1;
-  const double decoding_s =
-      numbers.per_mpixel_s.value * mpixels * std::sqrt(kVaePeakTflops / gpu.dense_bf16_tflops.value) / together;
+  const double decoding_s = vae.value * mpixels * std::sqrt(kVaePeakTflops / gpu.dense_bf16_tflops.value) / together;
   preset.outside = {};
   to.set("outside.per_run_ns", preset.outside.per_run_ns, 1e9 * (numbers.per_run_s.value + decoding_s),
          numbers.per_run_s,
          fmt::format("{:g} s, and {:.3g} s to decode {:.3g} Mpixel", numbers.per_run_s.value, decoding_s, mpixels));
   to.set("outside.per_step_ns", preset.outside.per_step_ns, 1e6 * numbers.per_step_ms.value, numbers.per_step_ms, "");
-  preset.outside.provenance = of_section(of_both(numbers.per_run_s, numbers.per_mpixel_s));
+  preset.outside.provenance = of_section(of_both(numbers.per_run_s, vae));
 }
 
 }  // namespace
+
+std::string_view vae_of(const Model& model) {
+  if (model.frames_per_token == 1) return kVaeOfFrames;
+  switch (model.family) {
+    case ModelFamily::kWan:
+      return kVaeOfWan;
+    case ModelFamily::kCogVideoX:
+      return kVaeOfCogvideox;
+    default:
+      return kVaeOfVideos;
+  }
+}
 
 const AttentionKernelProfile* GpuProfile::find_kernel(std::string_view of) const { return find_named(kernels, of); }
 
@@ -170,12 +188,9 @@ void resolve_profiles(ClusterPreset& preset, const GpuProfile& gpu, const Implem
   to.set("cost.merge_passes", cost.merge_passes, implementation.merge_passes.value, implementation.merge_passes, "");
   to.set("cost.ring_merge_passes", cost.ring_merge_passes, implementation.merge_passes.value,
          implementation.merge_passes, "");
-  to.set("cost.host_ns_per_launch", cost.host_ns_per_launch, 1e3 * implementation.host_us_per_launch.value,
-         implementation.host_us_per_launch, "");
-  to.set("cost.host_ns_per_collective", cost.host_ns_per_collective, 1e3 * implementation.host_us_per_collective.value,
-         implementation.host_us_per_collective, "");
-  to.set("cost.host_ns_per_hop", cost.host_ns_per_hop, 1e3 * implementation.host_us_per_hop.value,
-         implementation.host_us_per_hop, "");
+  to.set_times("cost.host_ns_per_launch", cost.host_ns_per_launch, 1e3, implementation.host_us_per_launch);
+  to.set_times("cost.host_ns_per_collective", cost.host_ns_per_collective, 1e3, implementation.host_us_per_collective);
+  to.set_times("cost.host_ns_per_hop", cost.host_ns_per_hop, 1e3, implementation.host_us_per_hop);
   to.set("cost.pack_ns_per_byte", cost.pack_ns_per_byte, 2 * implementation.pack_passes.value * memory_ns,
          implementation.pack_passes,
          fmt::format("{:g} copies, each read and written", implementation.pack_passes.value));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@ struct SourcedNumber {
   double value = 0;
   NumberOrigin from = NumberOrigin::kAssumed;
   std::string source;
+  std::optional<NumberRange> range = {};  // of hosts, where they differ
   friend bool operator==(const SourcedNumber&, const SourcedNumber&) = default;
 };
 
@@ -49,8 +51,18 @@ inline constexpr std::string_view kImage = "image", kVideo = "video";
 
 // Time of a whole generation that is not in its layers.
 struct OutsideNumbers {
-  SourcedNumber per_run_s, per_step_ms, per_mpixel_s, parallel_above_mpixels;
+  SourcedNumber per_run_s, per_step_ms, parallel_above_mpixels;
   friend bool operator==(const OutsideNumbers&, const OutsideNumbers&) = default;
+};
+
+// Decoders of latents: frame by frame as of images, of Wan, of CogVideoX, of other videos.
+inline constexpr std::string_view kVaeOfFrames = "frame", kVaeOfWan = "wan", kVaeOfCogvideox = "cogvideox",
+                                  kVaeOfVideos = "video";
+std::string_view vae_of(const Model& model);
+
+struct VaeNumbers {
+  SourcedNumber mpixel_s;
+  friend bool operator==(const VaeNumbers&, const VaeNumbers&) = default;
 };
 
 struct ImplementationProfile {
@@ -58,6 +70,10 @@ struct ImplementationProfile {
   SourcedNumber elementwise_passes, rotary_passes, merge_passes, pack_passes;
   SourcedNumber host_us_per_launch, host_us_per_collective, host_us_per_hop, working_bytes;
   std::map<std::string, OutsideNumbers> outside = {{std::string(kImage), {}}, {std::string(kVideo), {}}};
+  std::map<std::string, VaeNumbers> vae = {{std::string(kVaeOfFrames), {}},
+                                           {std::string(kVaeOfWan), {}},
+                                           {std::string(kVaeOfCogvideox), {}},
+                                           {std::string(kVaeOfVideos), {}}};
   friend bool operator==(const ImplementationProfile&, const ImplementationProfile&) = default;
 };
 

@@ -78,7 +78,8 @@ struct ModelConfig {
   int layers = 0, hidden = 0, heads = 0, head_dim = 0, ffn = 0;
   int text_tokens = -1;  // -1: from the preset; 0: no text
   int batch = 1;
-  int cfg = 0;                   // forward passes a denoise step for classifier-free guidance
+  int cfg = 0;                   // passes a denoise step for classifier-free guidance
+  int passes_in_batch = 1;       // of these, those that one forward pass computes as a batch
   int denoise_steps = 0;         // of a whole generation
   std::string activations = {};  // .npz or .safetensors with q, k, v [layers, heads, tokens, head_dim] or [heads, ...]
   friend bool operator==(const ModelConfig&, const ModelConfig&) = default;

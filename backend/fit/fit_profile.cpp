@@ -152,6 +152,7 @@ ProfileFit fit_profile(const std::vector<TimingRow>& rows, const std::string& cl
       std::string& source = result.preset.sources[std::string(name)];
       source = fmt::format("calibrate --fit, {:.3g} x: {}", fitted.values[p], source);
       result.preset.origins[std::string(name)] = NumberOrigin::kFitted;
+      result.preset.ranges.erase(std::string(name));  // it is that of one host now
     }
   const std::vector<double> ones(fitted.values.size(), 1);
   for (std::size_t i = 0; i < models.size(); ++i)

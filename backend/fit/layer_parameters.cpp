@@ -12,7 +12,7 @@ namespace {
 
 // Standard deviations of logarithms: of a rate that kernels alone were timed at, of one that only whole runs show, and
 // of what differs between code bases.
-constexpr double kTimedAlone = 0.06, kOfLayers = 0.1, kOfCode = 0.45;
+constexpr double kTimedAlone = 0.03, kOfLayers = 0.06, kOfCode = 0.45;
 
 template <typename Profile>
 SourcedNumber* number_of(Profile& profile, const std::string& key) {
@@ -32,7 +32,10 @@ LayerParameter of_gpus(const std::string& key, const std::vector<std::string>& g
             return key.starts_with(
                 fmt::format("kernel.{}.", kernel.empty() ? find_gpu(gpus.front())->dense_kernel : kernel));
           },
-          [=](RowProfile& profile, double value) { number_of(profile.gpu, key)->value = value; }};
+          [=](RowProfile& profile, double value) {
+            if (SourcedNumber* number = number_of(profile.gpu, key)) number->value = value;
+          },
+          gpus};
 }
 
 // `official` follows `eager` by the ratio that both have now.
@@ -60,6 +63,15 @@ LayerParameter of_outside(const std::string& key, bool video, double prior) {
       [=](RowProfile& profile, double value) { number_of(profile.implementation, key)->value = value; }};
 }
 
+LayerParameter of_vae(std::string_view vae, double prior) {
+  const std::string key = fmt::format("vae.{}.mpixel_s", vae);
+  return {{key, prior, kOfCode},
+          [=](const RowModel& row) {
+            return row.row().scope == TimingScope::kEndToEnd && vae_of(row.choices().model) == vae;
+          },
+          [=](RowProfile& profile, double value) { number_of(profile.implementation, key)->value = value; }};
+}
+
 // A number of the network of every cluster that it affects.
 LayerParameter of_network(const std::string& name, double prior, double spread,
                           std::function<bool(const TimingRow&)> affects) {
@@ -73,6 +85,13 @@ LayerParameter of_network(const std::string& name, double prior, double spread,
             if (name.starts_with("network.point_to_point."))
               network.all_gather = network.reduce_scatter = network.point_to_point;
           }};
+}
+
+// Hops of rings share memory and multiprocessors with the attention that they are under.
+LayerParameter of_slowdown(bool nvlink) {
+  return {{std::string(kSlowdown[nvlink ? 1 : 0]), 2, 0.3},
+          [=](const RowModel& row) { return row.row().gpus > 1 && row.row().nvlink() == nvlink; },
+          [](RowProfile& profile, double value) { profile.cluster.network.compute_slowdown = value; }};
 }
 
 // Over NVLink a hop shares memory with the attention that it is under, so that it is slower than one by itself: the
@@ -109,8 +128,8 @@ struct ChipPrior {
 
 const std::vector<ChipPrior>& chip_priors() {
   static const std::vector<ChipPrior> chips = {
-      {{"a100", "a100-pcie"}, 0.72, {{"fa2", 205}}},
-      {{"h100", "h200"}, 0.67, {{"fa2", 350}, {"fa3", 650}, {"sage2", 880}, {"xformers", 175}}},
+      {{"a100", "a100-pcie", "a800"}, 0.72, {{"fa2", 205}}},
+      {{"h100", "h200", "h800"}, 0.67, {{"fa2", 350}, {"fa3", 650}, {"sage2", 880}, {"xformers", 175}}},
       {{"h20"}, 0.85, {{"fa2", 90}}},
       {{"l20"}, 0.8, {{"fa2", 111}}},
       {{"l40"}, 0.75, {{"fa2", 155}}},
@@ -143,15 +162,14 @@ std::vector<LayerParameter> layer_parameters() {
     parameters.push_back(of_code(prior.key, false, prior.eager));
   }
   for (LayerParameter& parameter : pcie_parameters()) parameters.push_back(std::move(parameter));
-  // Hops of rings share memory and multiprocessors with the attention that they are under.
-  parameters.push_back(
-      of_network("network.compute_slowdown", 2, 0.3, [](const TimingRow& row) { return row.gpus > 1; }));
+  for (const bool nvlink : {true, false}) parameters.push_back(of_slowdown(nvlink));
   parameters.push_back(of_nvlink_hops());
   parameters.push_back(of_official());
   parameters.push_back(of_outside("outside.image.per_run_s", false, 0.25));
-  parameters.push_back(of_outside("outside.image.per_mpixel_s", false, 0.12));
   parameters.push_back(of_outside("outside.video.per_run_s", true, 5));
-  parameters.push_back(of_outside("outside.video.per_mpixel_s", true, 0.5));
+  constexpr std::pair<std::string_view, double> kVaePriors[] = {
+      {kVaeOfFrames, 0.12}, {kVaeOfWan, 0.5}, {kVaeOfCogvideox, 0.5}, {kVaeOfVideos, 0.5}};
+  for (const auto& [vae, seconds] : kVaePriors) parameters.push_back(of_vae(vae, seconds));
   return parameters;
 }
 

@@ -23,11 +23,18 @@ struct RowProfile {
 
 // The parameter that sets network.point_to_point.gbps over NVLink, a share of link_gbps.
 inline constexpr std::string_view kHopShare = "share of link_gbps of hops under attention, NVLink";
+// The most that it can be on other hosts: db-SP's ring on 8 H800 attends Wan2.1-14B in 46 s (figure of thu-nics/db-SP),
+// so that a layer pass of 50 steps x 40 layers x 2 passes moves its 7 hops of 193.5 MB in 11.5 ms: 118 of 164.8 GB/s.
+inline constexpr double kMostHopShare = 0.716;
+
+// The parameters that set network.compute_slowdown. Runs on one kind of link say nothing of the other.
+inline constexpr std::string_view kSlowdown[] = {"compute_slowdown, PCIe", "compute_slowdown, NVLink"};
 
 struct LayerParameter {
   FitParameter fitted;
   std::function<bool(const RowModel&)> affects;
   std::function<void(RowProfile&, double value)> apply;
+  std::vector<std::string> gpus = {};  // whose profiles it sets, those without a row among them; empty: of none
 };
 
 // Those of GPUs are shared by all of one chip, those of code by all implementations that are not compiled, those of the

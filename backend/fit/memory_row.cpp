@@ -36,7 +36,8 @@ MemoryRow memory_row(const CsvTable& table, std::size_t number, std::vector<Prob
 Job job_of(const MemoryRow& row) {
   ConfigKeys keys = row_config(row.run, kCluster);
   for (auto& [key, value] : keys)
-    if (key == "model.batch") value = std::to_string(row.batch);
+    if (key == "model.passes_in_batch") value = "1";  // the table's batch has them
+  keys.emplace_back("model.batch", std::to_string(row.batch));
   keys.emplace_back("run.weights", row.weights);
   keys.emplace_back("run.weight_dtype", row.weight_dtype);
   keys.emplace_back("run.text_encoder", row.text_encoder);

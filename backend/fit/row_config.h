@@ -14,7 +14,8 @@ using ConfigKeys = std::vector<std::pair<std::string, std::string>>;
 
 // The keys that say what ran. `cluster`: a preset, or a profile when it ends with .toml; "": cluster_of(row).
 // With dense masks layers of one kind are alike, so one of each kind runs. The guidance passes of a step are one batch
-// in eager code and follow each other in other code; with cfg_parallel they run at once on parts of the GPUs.
+// in eager code (model.passes_in_batch) and follow each other in other code; with cfg_parallel they run at once on
+// parts of the GPUs.
 ConfigKeys row_config(const TimingRow& row, const std::string& cluster = "");
 // "h100x8", or "clusters/l40-pcie.toml" where there is no preset of this GPU and interconnect.
 std::string cluster_of(const TimingRow& row);

@@ -139,7 +139,7 @@ Workload describe_workload(const Job& job, const Request& request, const std::st
   workload.cluster = job.cluster.preset.name;
   workload.tokens = job.model.tokens();
   workload.blocks = request.executed_mask().mask().blocks();
-  workload.batch = job.model.batch;
+  workload.batch = job.model.samples();
   workload.layers = static_cast<int>(job.layers.size());
   workload.model_layers = job.model.layers;
   workload.denoise_steps = job.config.run.denoise_steps;

@@ -40,8 +40,11 @@ std::size_t median_of(std::span<const HeldPass> passes) {
 
 LayerScheduler::LayerScheduler(const Cluster& cluster) : network_(network_of(cluster, cluster.preset)) {
   if (cluster.preset.ranges.empty()) return;
-  for (const RangeEnd end : {RangeEnd::kFast, RangeEnd::kSlow})
-    ranged_.push_back({end, network_of(cluster, at_range_end(cluster.preset, end)), {}});
+  for (const auto& [name, range] : cluster.preset.ranges) host_ranges_ = host_ranges_ || name.starts_with("cost.host_");
+  for (const RangeEnd end : {RangeEnd::kFast, RangeEnd::kSlow}) {
+    const ClusterPreset preset = at_range_end(cluster.preset, end);
+    ranged_.push_back({end, network_of(cluster, preset), preset.cost, {}});
+  }
 }
 
 void LayerScheduler::meet() {
@@ -53,7 +56,14 @@ void LayerScheduler::meet() {
 // nearer end.
 void LayerScheduler::add_range(int strategy, std::span<const HeldPass> passes, std::span<const LayerPass> median,
                                RangedNetwork& at) {
-  ScheduledPasses scheduled = schedule_passes(median, at.network, at.leads[strategy]);
+  std::vector<LayerPass> layers(median.begin(), median.end());
+  std::vector<HostTimes> hosts;
+  hosts.reserve(layers.size());
+  for (LayerPass& layer : layers) {
+    if (!host_ranges_ || layer.host->issue_ns.empty()) continue;  // what is measured holds the host of this machine
+    layer.host = &hosts.emplace_back(host_times(*layer.plan, at.cost));
+  }
+  ScheduledPasses scheduled = schedule_passes(layers, at.network, at.leads[strategy]);
   at.leads[strategy] = std::move(scheduled.leads);
   for (std::size_t i = 0; i < passes.size(); ++i) {
     TimedLayer& timed = *passes[i].timed;

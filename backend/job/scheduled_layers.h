@@ -21,7 +21,7 @@ struct HeldPass {
 
 class LayerScheduler {
  public:
-  // On the network of a cluster, and on the same with its ranges at either end where it has any.
+  // On the network and hosts of a cluster, and on the same with its ranges at either end where it has any.
   explicit LayerScheduler(const Cluster& cluster);
   // Schedules passes that follow those given before, of a strategy. Plans too large to be held together may come in
   // several calls: ranks then begin with the lead that they had, and only messages that would meet on a link across the
@@ -35,11 +35,13 @@ class LayerScheduler {
   struct RangedNetwork {
     RangeEnd end;
     Network network;
+    KernelCostProfile cost;          // for what the host takes
     std::map<int, RankLeads> leads;  // by strategy
   };
   void add_range(int strategy, std::span<const HeldPass> passes, std::span<const LayerPass> median, RangedNetwork& at);
 
   Network network_;
+  bool host_ranges_ = false;  // some time of the host has a range
   std::vector<RangedNetwork> ranged_;
   std::map<int, std::vector<RankLeads>> leads_;  // by strategy and repeat
 };

@@ -44,7 +44,7 @@ Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   if (judgement.lead == Lead::kTooClose)
     return words.add(". ").add(too_close_words(level_names(judgement), judgement)).add(".").take();
   if (judgement.lead == Lead::kDepends)
-    return words.add(" with the middle of the network's range, but it depends: ")
+    return words.add(" with the usual numbers of the network, but it depends: ")
         .add(name_of(*judgement.at_low))
         .add(" is with its fast end, ")
         .add(name_of(*judgement.at_high))

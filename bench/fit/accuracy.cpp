@@ -39,11 +39,16 @@ void count_pairs(const Evaluation& e, const std::vector<double>& seconds,
 
 std::string kind_of(const TimingRow& row) { return row.gpus == 1 ? "one GPU" : row.nvlink() ? "NVLink" : "PCIe"; }
 
+std::string ratio_kind_of(const TimingRow& row) {
+  const std::string kind = kind_of(row);
+  return kind != "PCIe" ? kind : row.gpus == 2 ? "PCIe, 2 GPUs" : "PCIe, more";
+}
+
 int sources_of_ratios(const Evaluation& e, const std::string& kind) {
   std::set<std::string> sources;
   for (const RowModel& a : e.rows)
     for (const RowModel& b : e.rows)
-      if (&a != &b && kind_of(a.row()) == kind && a.row().gpus == b.row().gpus &&
+      if (&a != &b && ratio_kind_of(a.row()) == kind && a.row().gpus == b.row().gpus &&
           a.row().cfg_parallel == b.row().cfg_parallel && series_of(a.row()) == series_of(b.row()))
         sources.insert(a.row().source);
   return static_cast<int>(sources.size());
@@ -64,7 +69,7 @@ Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
       if (a.gpus == 1 && b.gpus == 8 && b.nvlink()) speedups.push_back(std::abs(ratio / measured - 1));
       if (j < i || a.gpus != b.gpus) continue;
       auto& list = a.cfg_parallel == b.cfg_parallel ? ratios : guidance_ratios;
-      list[kind_of(a)].push_back(std::exp(std::abs(std::log(ratio / measured))) - 1);
+      list[ratio_kind_of(a)].push_back(std::exp(std::abs(std::log(ratio / measured))) - 1);
     }
   }
   count_pairs(e, seconds, [&](std::size_t, bool same) { return &(same ? s.pairs : s.guidance_pairs); });

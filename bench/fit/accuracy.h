@@ -40,6 +40,8 @@ std::map<std::pair<std::string, int>, GroupSummary> summarize_groups(const Evalu
 
 // "one GPU", "NVLink" or "PCIe".
 std::string kind_of(const TimingRow& row);
+// The same for ratios, with "PCIe, 2 GPUs" and "PCIe, more" for PCIe.
+std::string ratio_kind_of(const TimingRow& row);
 
 // Of which sources the ratios on this kind of machine are.
 int sources_of_ratios(const Evaluation& e, const std::string& kind);

@@ -13,6 +13,14 @@
 namespace spscope {
 namespace {
 
+// Of ratio_error.def: the row, the kind as `ratio_kind_of`, its name, and where its machines are.
+struct RatioRow {
+  const char *name, *kind, *key, *where;
+};
+constexpr RatioRow kRatioRows[] = {{"Nvlink", "NVLink", "nvlink", "NVLink"},
+                                   {"Pcie", "PCIe, more", "pcie", "PCIe on more than 2 GPUs"},
+                                   {"PciePair", "PCIe, 2 GPUs", "pcie", "PCIe on 2 GPUs"}};
+
 // A file of another repository is no link of ours: "xdit-project/xDiT/docs/performance/flux.md".
 std::string citation(std::string source) {
   const std::size_t folder = source.find(" docs/");
@@ -122,8 +130,9 @@ void write_accuracy(const std::string& root, const Evaluation& e, const std::vec
       "## Whole runs, by link and number of GPUs\n\n" +
       groups_section(summarize_groups(e, unseen)) +
       "\nA pair is of one source, model and shape on as many GPUs, and was measured over 8 % apart. Its runs differ in "
-      "their strategy\nalone, or have another number of guidance passes at once. No run is on several nodes, and none "
-      "has sparse attention on\nseveral GPUs.\n\n## All runs\n\n" +
+      "their strategy\nalone, or have another number of guidance passes at once. No run is on several nodes. Those "
+      "with "
+      "sparse attention on\nseveral GPUs are [below](#sparse-attention-on-several-gpus).\n\n## All runs\n\n" +
       summary_section(summarize(e, fitted), summarize(e, unseen)) + "\n## Where the order is wrong\n\n" +
       contradictions_text(e, unseen, values);
   write_whole_file(page, summary + kept_sections(page));
@@ -150,18 +159,18 @@ void write_ratio_errors(const std::string& path, const Evaluation& e, const Summ
   std::ifstream in(path);
   std::string text;
   for (std::string line; std::getline(in, line);) {
-    for (const char* kind : {"NVLink", "PCIe"}) {
-      const std::string name = kind[0] == 'N' ? "Nvlink" : "Pcie", key = kind[0] == 'N' ? "nvlink" : "pcie";
-      if (!line.starts_with(fmt::format("RATIO_ERROR({},", name))) continue;
-      const auto& [median, pairs] = unseen.ratios.at(kind);
+    for (const RatioRow& row : kRatioRows) {
+      if (!line.starts_with(fmt::format("RATIO_ERROR({},", row.name))) continue;
+      const auto& [median, pairs] = unseen.ratios.at(row.kind);
       line = fmt::format(
           "RATIO_ERROR({}, \"{}\", {:.3f}, {}, {}, {:.3f}, \"the model's median error between strategies over {} "
           "(docs/accuracy.md)\")",
-          name, key, median, pairs, sources_of_ratios(e, kind), unseen.guidance_ratios.at(kind).first, kind);
+          row.name, row.key, median, pairs, sources_of_ratios(e, row.kind), unseen.guidance_ratios.at(row.kind).first,
+          row.where);
     }
     if (line.starts_with("RATIO_ERROR(Nodes,"))
-      line = fmt::format("RATIO_ERROR(Nodes, \"nodes\", {:.3f}, 0, 0, {:.3f},", unseen.ratios.at("PCIe").first,
-                         unseen.guidance_ratios.at("PCIe").first);
+      line = fmt::format("RATIO_ERROR(Nodes, \"nodes\", {:.3f}, 0, 0, {:.3f},", unseen.ratios.at("PCIe, more").first,
+                         unseen.guidance_ratios.at("PCIe, more").first);
     text += line + "\n";
   }
   in.close();

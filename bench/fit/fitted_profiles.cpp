@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "backend/base/whole_file.h"
 #include "backend/config/text_file.h"
@@ -13,29 +14,59 @@ namespace {
 
 constexpr const char* kFrom = "fitted to published times of whole runs (docs/accuracy.md)";
 
+// The least and the most that a fit to the times of each machine gives, over what is common to all. `ending`: of the
+// names of their parameters.
+NumberRange range_of_hosts(const Evaluation& e, std::span<const double> values, std::string_view ending) {
+  NumberRange range{1, 1};
+  for (std::size_t p = e.num_layer_parameters; p < e.parameters.size(); ++p)
+    if (e.parameters[p].fitted.name.ends_with(ending))
+      range = {std::min(range.low, values[p]), std::max(range.high, values[p])};
+  return range;
+}
+
 double rounded(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
-// Numbers of `profile` that differ from those built in are fitted ones.
+// Numbers of `profile` that differ from those built in are fitted ones. `as`: of what they are a copy; "": their own.
 template <typename Profile>
-void mark_fitted(Profile& profile, Profile built_in) {
+void mark_fitted(Profile& profile, Profile built_in, const std::string& as = "") {
   auto numbers = numbers_of(profile), before = numbers_of(built_in);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     SourcedNumber& number = *numbers[i].second;
     if (number.value == before[i].second->value) continue;
     number.value = rounded(number.value);
     number.from = NumberOrigin::kFitted;
-    number.source = kFrom;
+    number.source = as.empty() ? kFrom : fmt::format("{}, as {}", kFrom, as);
   }
 }
 
-// Every parameter that affects a row of this GPU; those of code change nothing here.
+// Rates that are said to be a share of that of FA2 ("0.44 of FA2: ...").
+void follow_fa2(GpuProfile& gpu) {
+  const AttentionKernelProfile* fa2 = gpu.find_kernel("fa2");
+  if (fa2 == nullptr) return;
+  const double rate = fa2->tflops.value;
+  for (AttentionKernelProfile& kernel : gpu.kernels) {
+    const std::string_view source = kernel.tflops.source;
+    const std::size_t end = source.find(" of FA2");
+    if (end == source.npos) continue;
+    const std::size_t begin = source.rfind(' ', end - 1) + 1;  // npos + 1 is 0
+    kernel.tflops.value = rounded(std::stod(std::string(source.substr(begin, end - begin))) * rate);
+  }
+}
+
+// Every parameter that sets a number of this GPU, as far as some row shows it.
 GpuProfile fitted_gpu(const Evaluation& e, std::span<const double> values, const std::string& name) {
   RowProfile profile{*find_gpu(name), *find_implementation("eager"), {}};
-  for (std::size_t p = 0; p < e.num_layer_parameters; ++p)
-    if (std::ranges::any_of(
-            e.rows, [&](const RowModel& row) { return row.layered().gpu == name && e.parameters[p].affects(row); }))
-      e.parameters[p].apply(profile, values[p]);
-  mark_fitted(profile.gpu, *find_gpu(name));
+  std::string as;
+  for (std::size_t p = 0; p < e.num_layer_parameters; ++p) {
+    const LayerParameter& parameter = e.parameters[p];
+    if (std::ranges::find(parameter.gpus, name) == parameter.gpus.end()) continue;
+    if (std::ranges::none_of(e.rows, parameter.affects)) continue;
+    const bool own = std::ranges::any_of(e.rows, [&](const RowModel& row) { return row.layered().gpu == name; });
+    if (!own) as = parameter.gpus.front();
+    parameter.apply(profile, values[p]);
+  }
+  mark_fitted(profile.gpu, *find_gpu(name), as);
+  follow_fa2(profile.gpu);
   return profile.gpu;
 }
 
@@ -44,7 +75,8 @@ ImplementationProfile fitted_code(const Evaluation& e, std::span<const double> v
   ImplementationProfile code = *find_implementation(name);
   for (std::size_t p = 0; p < e.num_layer_parameters; ++p) {
     const auto row = std::ranges::find_if(e.rows, [&](const RowModel& known) {
-      return (known.choices().implementation == name || e.parameters[p].fitted.name.starts_with("outside.")) &&
+      return (known.choices().implementation == name || e.parameters[p].fitted.name.starts_with("outside.") ||
+              e.parameters[p].fitted.name.starts_with("vae.")) &&
              e.parameters[p].affects(known);
     });
     if (row == e.rows.end()) continue;
@@ -53,35 +85,56 @@ ImplementationProfile fitted_code(const Evaluation& e, std::span<const double> v
     code = profile.implementation;
   }
   mark_fitted(code, *find_implementation(name));
+  if (name == kDefaultImplementation) return code;
+  const NumberRange hosts = range_of_hosts(e, values, kHostTimes);
+  for (auto& [key, number] : numbers_of(code))
+    if (key.starts_with("host_us_"))
+      number->range = {rounded(number->value * hosts.low), rounded(number->value * hosts.high)};
   return code;
 }
 
-// The network of a cluster of GPUs: what is fitted of NVLink and PCIe alike, and over PCIe the rest, of which rings of
-// other collectives take that of a hop. Ranges keep their distance.
+// Sets a number of a cluster to what was fitted, with the range that it has, if any.
+void set_fitted(ClusterPreset& cluster, const std::string& name, double value, std::optional<NumberRange> range) {
+  for (const ClusterFieldRow& field : cluster_fields())
+    if (field.name == name) field.ref(cluster) = rounded(value);
+  cluster.ranges.erase(name);
+  if (range)
+    cluster.ranges[name] = {std::min(rounded(range->low), rounded(value)),
+                            std::max(rounded(range->high), rounded(value))};
+  cluster.sources[name] = kFrom;
+  cluster.origins[name] = NumberOrigin::kFitted;
+}
+
+// What rates over PCIe differ by from host to host.
+std::optional<NumberRange> range_over_pcie(const Evaluation& e, std::span<const double> values, std::string_view name,
+                                           double value) {
+  constexpr std::string_view kHop = " network.point_to_point.gbps", kOf4 = " network.all_to_all.of_4_gbps",
+                             kOf8 = " network.all_to_all.of_8_gbps";
+  const bool is_hop = kHop.ends_with(name);
+  if (!is_hop && !kOf4.ends_with(name) && !kOf8.ends_with(name)) return std::nullopt;
+  const NumberRange of_hosts = range_of_hosts(e, values, is_hop ? kHop : kOf4);
+  return NumberRange{value * of_hosts.low, value * of_hosts.high};
+}
+
+// The network of a cluster of GPUs: over NVLink hops and the slowdown, over PCIe the rest too, of which rings of other
+// collectives take that of a hop. Sparse runs are slowed less than the dense ones that are fitted (db-SP's rings), so
+// the range of the slowdown begins at 1.
 ClusterPreset fitted_cluster(const Evaluation& e, std::span<const double> values, ClusterPreset cluster) {
   const bool pcie = cluster.network.all_to_all.of_8_gbps > 0;
-  const auto set = [&](const std::string& name, double value) {
-    for (const ClusterFieldRow& field : cluster_fields()) {
-      if (field.name != name) continue;
-      double& number = field.ref(cluster);
-      if (const auto range = cluster.ranges.find(name); range != cluster.ranges.end())
-        range->second = {rounded(range->second.low * value / number), rounded(range->second.high * value / number)};
-      number = value;
-    }
-    cluster.sources[name] = kFrom;
-    cluster.origins[name] = NumberOrigin::kFitted;
-  };
   constexpr std::string_view kHop = "network.point_to_point.";
   for (std::size_t p = 0; p < e.num_layer_parameters; ++p) {
     const std::string& name = e.parameters[p].fitted.name;
+    const double value = values[p], link_gbps = cluster.network.link_gbps;
+    if (name == kSlowdown[pcie ? 0 : 1]) set_fitted(cluster, "network.compute_slowdown", value, NumberRange{1, value});
     if (name == kHopShare && !pcie && cluster.network.point_to_point.gbps > 0)
-      set("network.point_to_point.gbps", rounded(values[p] * cluster.network.link_gbps));
-    if (!name.starts_with("network.") || (!pcie && name != "network.compute_slowdown")) continue;
-    set(name, rounded(values[p]));
+      set_fitted(cluster, "network.point_to_point.gbps", value * link_gbps,
+                 NumberRange{value * link_gbps, kMostHopShare * link_gbps});
+    if (!pcie || !name.starts_with("network.")) continue;
+    set_fitted(cluster, name, value, range_over_pcie(e, values, name, value));
     if (!name.starts_with(kHop)) continue;
     for (const char* ring : {"network.all_gather.", "network.reduce_scatter."}) {
       const std::string same = ring + name.substr(kHop.size());
-      set(same, rounded(values[p]));
+      set_fitted(cluster, same, value, range_over_pcie(e, values, name, value));
       cluster.sources[same] = "assumption: rings of hops point to point";
       cluster.origins[same] = NumberOrigin::kAssumed;
     }

@@ -13,6 +13,14 @@ twice=$(sent 2)
 expect_exit 0 run "${small[@]}" "${strategies[@]}" --set model.batch=2 --json
 expect_json 'd["workload"]["batch"] == 2' "$passed"
 [ "$(sent 1)" = "$twice" ] || fail "a batch of 2 sends $(sent 1), not $twice"
+# Two passes of guidance in one batch take what two samples take, and are one: half of the samples, and one to decode.
+modelled=(run --set model.preset=cogvideox-2b --set run.mode=simulate --set run.scope=layer --set run.layers=spread:1
+  --set cluster.preset=a100x8 --set mask.pattern=dense --json -s ulysses)
+expect_exit 0 "${modelled[@]}" --set model.cfg=1 --set model.batch=2
+two_samples=$(figures "(x['makespan_ns'], x['outside_layers_ns'])")
+expect_exit 0 "${modelled[@]}" --set model.cfg=2 --set model.passes_in_batch=2
+expect_json "s['ulysses']['makespan_ns'] == $two_samples[0][1][0]" "s['ulysses']['outside_layers_ns'] < $two_samples[0][1][1]" \
+  's["ulysses"]["samples_per_hour"] * s["ulysses"]["end_to_end_ns"] / 3.6e12 > 0.999' 'd["workload"]["batch"] == 1'
 
 part text
 # Joint text tokens cut like any other tokens; text that every rank keeps whole runs under ulysses, and a ring refuses it.

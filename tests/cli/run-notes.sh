@@ -62,8 +62,13 @@ expect_exit 0 "${simulate[@]}" --set cluster.preset=l20x8 --set cluster.ranks=8 
 expect_json 'all(x["makespan_low_ns"] < x["makespan_ns"] < x["makespan_high_ns"] for x in s.values())'
 expect_exit 0 "${simulate[@]}" --set cluster.preset=l20x8 --set cluster.ranks=8
 expect_out 'range' 'the slowest network of such hosts'
+# Inside a node with NVLink that is what published runs contradict: how fast a hop is under attention, and how much it slows it.
 expect_exit 0 "${simulate[@]}" --set cluster.preset=a100x8 --set cluster.ranks=8 --json
-expect_json 'all(x["makespan_low_ns"] is None and x["makespan_high_ns"] is None for x in s.values())'
+expect_json 's["ulysses"]["makespan_low_ns"] is None' \
+  's["ring"]["makespan_low_ns"] < s["ring"]["makespan_ns"] == s["ring"]["makespan_high_ns"]'
+# What the host of eager code takes differs from machine to machine, too.
+expect_exit 0 "${simulate[@]}" --set cluster.preset=a100x8 --set cluster.ranks=8 --set run.scope=layer --set run.implementation=eager --json
+expect_json 's["ulysses"]["makespan_low_ns"] < s["ulysses"]["makespan_ns"] < s["ulysses"]["makespan_high_ns"]'
 
 # All-to-alls of two GPUs share no bridge with others; hops of a ring may.
 expect_exit 0 "${simulate[@]}" --set cluster.preset=l20x8 --set cluster.ranks=2 --json

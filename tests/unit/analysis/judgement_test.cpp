@@ -38,10 +38,12 @@ TEST(RatioError, IsThatOfTheKindOfMachine) {
   EXPECT_EQ(machine_kind(on("ndr", 370, 2).workload, on("ndr", 370, 2).cluster), MachineKind::kNodes);
   EXPECT_EQ(machine_kind(on("local", 4).workload, on("local", 4).cluster), MachineKind::kCpu);
   for (const MachineKind kind : {MachineKind::kNvlink, MachineKind::kPcie, MachineKind::kNodes, MachineKind::kCpu}) {
-    EXPECT_GT(ratio_error(kind).median, 0);
-    EXPECT_LT(ratio_error(kind).median, 0.5);
-    EXPECT_FALSE(ratio_error(kind).from.empty());
+    EXPECT_GT(ratio_error(kind, 8).median, 0);
+    EXPECT_LT(ratio_error(kind, 8).median, 0.5);
+    EXPECT_FALSE(ratio_error(kind, 8).from.empty());
   }
+  // Between two GPUs no host bridge is shared.
+  EXPECT_LT(ratio_error(MachineKind::kPcie, 2).median, ratio_error(MachineKind::kPcie, 4).median);
 }
 
 // The second is 15 % slower: told apart where ratios are off by less than that.

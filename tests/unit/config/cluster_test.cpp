@@ -266,6 +266,9 @@ TEST(ClusterFile, RangesHaveAFastAndASlowEnd) {
   EXPECT_EQ(fast.network.all_to_all.floor_ns, 11000);
   EXPECT_EQ(slow.network.all_to_all.floor_ns, 76500);
   EXPECT_EQ(fast.network.all_gather, preset.network.all_gather);
+  EXPECT_EQ(fast.network.compute_slowdown, 1);
+  EXPECT_EQ(slow.network.compute_slowdown, preset.network.compute_slowdown);
+  EXPECT_GT(fast.network.point_to_point.gbps, 2 * preset.network.point_to_point.gbps);
 }
 
 TEST(ClusterFile, RefusesHalfACurveAndARangeWithoutItsValue) {

@@ -40,6 +40,20 @@ TEST(ModelPresets, EveryPresetResolvesToConsistentSizes) {
   }
 }
 
+// Two passes in a batch are one forward pass on twice the samples, of which there is still one.
+TEST(ModelPresets, PassesOfGuidanceInABatchAreNoSamples) {
+  ModelConfig config;
+  config.passes_in_batch = 2;
+  const Model model = resolved(config);
+  EXPECT_EQ(find_model_preset(config.preset)->cfg, 2);
+  EXPECT_EQ(model.cfg, 1);
+  EXPECT_EQ(model.batch, 2);
+  EXPECT_EQ(model.samples(), 1);
+  config.cfg = 3;
+  ASSERT_EQ(model_problems(config).size(), 1u);
+  EXPECT_EQ(model_problems(config).front().field, "model.passes_in_batch");
+}
+
 // Video tokens as published for each resolution (Wan and CogVideoX configs, HunyuanVideo at 720p, 3072 x 3072 Flux).
 TEST(ModelPresets, VideoTokensEqualThePublishedCounts) {
   const std::map<std::string, std::int64_t> published = {

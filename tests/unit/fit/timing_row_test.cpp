@@ -50,7 +50,11 @@ TEST(RowConfig, TokensAreThoseOfTheVaeAndThePatches) {
   EXPECT_TRUE(has("cluster.preset=h100x8"));
   EXPECT_TRUE(has("cluster.guidance=2"));
   EXPECT_TRUE(has("run.strategies=ulysses"));
-  EXPECT_TRUE(has("model.batch=1"));
+  EXPECT_TRUE(has("model.passes_in_batch=1"));
+  row.cfg_parallel = 1;  // the same ranks do both passes, as one batch of eager code
+  const std::vector<std::string> batched = settings_of(row_config(row));
+  EXPECT_NE(std::ranges::find(batched, "model.cfg=2"), batched.end());
+  EXPECT_NE(std::ranges::find(batched, "model.passes_in_batch=2"), batched.end());
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ void expect_said(const Comparison& c, const std::vector<std::string>& said,
 }
 
 // The sample has several nodes.
-std::string error_of_nodes() { return percent_text(ratio_error(MachineKind::kNodes).median); }
+std::string error_of_nodes() { return percent_text(ratio_error(MachineKind::kNodes, 8).median); }
 
 TEST(Terminal, ShowsWhoWinsWhyAndHowFarItCanBeTrusted) {
   expect_golden("report/projected.txt", render_terminal(sample_comparison()));
@@ -99,7 +99,7 @@ TEST(Terminal, TimesWithinTheirSpreadHaveNoWinner) {
 
 TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
   Comparison c = sample_comparison();
-  const double error = ratio_error(MachineKind::kNodes).median;
+  const double error = ratio_error(MachineKind::kNodes, 8).median;
   const auto slower_by = [&](double part) {
     c.strategies[2].makespan_ns = std::llround(static_cast<double>(*c.strategies[1].makespan_ns) / (1 + part));
   };
@@ -111,7 +111,7 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
   expect_said(
       c,
       {"By the model, " + fastest, "Differences below " + error_of_nodes() + " are too close to call. That is " +
-                                       std::string(ratio_error(MachineKind::kNodes).from)},
+                                       std::string(ratio_error(MachineKind::kNodes, 8).from)},
       {"spread of the repeats"});
   slower_by(error + 0.05);
   expect_said(c,
