@@ -70,7 +70,7 @@ Plan plan_of(const Line& line, const Request& request) {
   if (line.collective == "alltoall")
     b.reshard(rows, heads);
   else if (line.collective == "all_gather")
-    all_gather(b, rows, whole_of(Axis::kHeads), everyone, ring);
+    all_gather(b, rows, whole_of(Axis::kHeads), {everyone}, ring);
   else if (line.collective == "sendrecv")
     b.wait(b.shift(rows, b.everyone()));
   else

@@ -95,8 +95,16 @@ class Race {
     return cluster.device.memory_gib == 0 || memory_need(plan, job_.model, job_.config.run, cluster).fits();
   }
 
-  // Whether they have one plan wherever their decisions are equal. A token order is not part of a decision.
-  static bool decides_all(const Parameters& parameters) { return !parameters.has("order"); }
+  // Whether two settings of one strategy have one plan wherever their decisions are equal: they differ only in what
+  // acts by a decision. A token order and the algorithm of a gather do not.
+  static bool decide_alike(const Parameters& a, const Parameters& b) {
+    constexpr std::string_view kDecides[] = {"ulysses", "ring",   "ranks",         "heads",
+                                             "reward",  "refine", "exchange_cost", "threshold"};
+    return std::ranges::all_of(a.values(), [&](const auto& entry) {
+      return std::ranges::find(kDecides, entry.first) != std::end(kDecides) ||
+             entry.second == b.values().find(entry.first)->second;
+    });
+  }
   static bool gives_degrees(const Setting& s) {
     return (s.parameters.has("ulysses") && s.parameters.integer("ulysses") > 0) ||
            (s.parameters.has("ring") && s.parameters.integer("ring") > 0);
@@ -108,7 +116,8 @@ class Race {
     std::vector<Setting> kept;
     for (Setting& s : settings) {
       const auto same = std::ranges::find_if(kept, [&](const Setting& other) {
-        return decides_all(s.parameters) && s.in_race == other.in_race && s.decisions == other.decisions;
+        return decide_alike(s.parameters, other.parameters) && s.in_race == other.in_race &&
+               s.decisions == other.decisions;
       });
       if (same == kept.end())
         kept.push_back(std::move(s));
@@ -122,13 +131,14 @@ class Race {
   std::optional<Setting> enter(Parameters parameters) {
     const Request& request = samples_.front();
     const Decision decision = strategy_.decide(request, parameters);
-    if (decides_all(parameters))
-      if (const auto same = std::ranges::find(entered_, decision, [](const Setting& s) { return s.decisions.front(); });
-          same != entered_.end()) {
-        Setting setting = *same;
-        setting.parameters = std::move(parameters);
-        return setting;
-      }
+    const auto same = std::ranges::find_if(entered_, [&](const Setting& s) {
+      return decide_alike(parameters, s.parameters) && s.decisions.front() == decision;
+    });
+    if (same != entered_.end()) {
+      Setting setting = *same;
+      setting.parameters = std::move(parameters);
+      return setting;
+    }
     const Result<Plan> plan = plan_of(request, parameters, decision);
     if (!plan || !fits(*plan)) return std::nullopt;
     Setting setting{std::move(parameters), {decision.ulysses, decision.ring}, 0, 0, false, {decision}};
@@ -150,7 +160,8 @@ class Race {
                   std::vector<std::pair<Setting*, std::int64_t>>& looked_at) const {
     setting.decisions.push_back(strategy_.decide(sample, setting.parameters));
     const auto same = std::ranges::find_if(looked_at, [&](const auto& other) {
-      return decides_all(setting.parameters) && other.first->decisions.back() == setting.decisions.back();
+      return decide_alike(setting.parameters, other.first->parameters) &&
+             other.first->decisions.back() == setting.decisions.back();
     });
     if (same != looked_at.end()) {
       setting.total_ns += same->second;

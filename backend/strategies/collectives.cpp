@@ -53,18 +53,35 @@ std::vector<Groups> rings_of(const Request& request, const std::vector<int>& gro
   return {across, nodes};
 }
 
-int num_steps(const Request& request, const std::vector<int>& group, CollectiveAlgorithm algorithm) {
+// The rings of several groups, level by level. Rings round whole groups where the algorithm would give them levels of
+// different sizes.
+std::vector<Groups> rings_of(const Request& request, const Groups& groups, CollectiveAlgorithm algorithm) {
+  std::vector<Groups> joined = rings_of(request, groups.front(), algorithm);
+  for (std::size_t g = 1; g < groups.size(); ++g) {
+    const std::vector<Groups> levels = rings_of(request, groups[g], algorithm);
+    const bool alike = std::ranges::equal(
+        levels, joined, [](const Groups& a, const Groups& b) { return a.front().size() == b.front().size(); });
+    if (!alike) return {groups};
+    for (std::size_t level = 0; level < levels.size(); ++level)
+      joined[level].insert(joined[level].end(), levels[level].begin(), levels[level].end());
+  }
+  return joined;
+}
+
+int num_steps(const Request& request, const Groups& groups, CollectiveAlgorithm algorithm) {
   if (algorithm == CollectiveAlgorithm::kFlat) return 1;
   int steps = 0;
-  for (const Groups& rings : rings_of(request, group, algorithm)) steps += static_cast<int>(rings.front().size()) - 1;
+  for (const Groups& rings : rings_of(request, groups, algorithm)) steps += static_cast<int>(rings.front().size()) - 1;
   return std::max(1, steps);
 }
 
-// The boxes of `whole`, at ranks of the group.
-Placement at_group(PlanBuilder& b, const Placement& whole, const std::vector<int>& group) {
+// The boxes of `whole`, at ranks of the groups.
+Placement at_groups(PlanBuilder& b, const Placement& whole, const Groups& groups) {
+  std::vector<bool> member(static_cast<std::size_t>(b.request().ranks), false);
+  for (const std::vector<int>& group : groups)
+    for (const int rank : group) member[static_cast<std::size_t>(rank)] = true;
   return b.place([&](int rank) {
-    const bool member = std::ranges::find(group, rank) != group.end();
-    return member ? BoxList(whole.at(rank).begin(), whole.at(rank).end()) : BoxList();
+    return member[static_cast<std::size_t>(rank)] ? BoxList(whole.at(rank).begin(), whole.at(rank).end()) : BoxList();
   });
 }
 
@@ -78,13 +95,13 @@ ValueId gather_rings(PlanBuilder& b, ValueId rows, const Groups& rings, Collecti
   return held.size() == 1 ? rows : b.view(held);
 }
 
-ValueId gather_in_steps(PlanBuilder& b, ValueId rows, const Placement& whole, const std::vector<int>& group,
+ValueId gather_in_steps(PlanBuilder& b, ValueId rows, const Placement& whole, const Groups& groups,
                         CollectiveAlgorithm algorithm, CollectivePart part) {
-  if (group.size() == 1) return b.reshard(rows, whole, {group});
+  if (groups.front().size() == 1) return b.reshard(rows, whole, groups);
   if (algorithm == CollectiveAlgorithm::kFlat)
-    return b.wait(b.exchange(rows, at_group(b, whole, group), {group}, 1, part));
-  for (const Groups& rings : rings_of(b.request(), group, algorithm)) rows = gather_rings(b, rows, rings, part);
-  return b.narrow(rows, at_group(b, whole, group));
+    return b.wait(b.exchange(rows, at_groups(b, whole, groups), groups, 1, part));
+  for (const Groups& rings : rings_of(b.request(), groups, algorithm)) rows = gather_rings(b, rows, rings, part);
+  return b.narrow(rows, at_groups(b, whole, groups));
 }
 
 // One box for each rank of rings; of others nothing.
@@ -117,7 +134,7 @@ ValueId scatter_ring(PlanBuilder& b, ValueId sum, const BoxOfRank& parts, const 
 ValueId scatter_in_steps(PlanBuilder& b, ValueId sum, const Placement& parts, const std::vector<int>& group,
                          CollectiveAlgorithm algorithm, CollectivePart part) {
   if (group.size() == 1 || algorithm == CollectiveAlgorithm::kFlat)
-    return b.wait(b.reduce(sum, at_group(b, parts, group), {group}, 1, part));
+    return b.wait(b.reduce(sum, at_groups(b, parts, {group}), {group}, 1, part));
   std::vector<Groups> levels = rings_of(b.request(), group, algorithm);
   std::ranges::reverse(levels);
   for (std::size_t level = 0; level < levels.size(); ++level) {
@@ -164,22 +181,22 @@ std::vector<Parameters> collective_candidates(const Request& request, const std:
   return settings;
 }
 
-ValueId all_gather(PlanBuilder& b, ValueId rows, const Placement& whole, const std::vector<int>& group,
+ValueId all_gather(PlanBuilder& b, ValueId rows, const Placement& whole, const Groups& groups,
                    CollectiveAlgorithm algorithm) {
-  return gather_in_steps(b, rows, whole, group, algorithm,
-                         {Collective::kAllGather, num_steps(b.request(), group, algorithm)});
+  return gather_in_steps(b, rows, whole, groups, algorithm,
+                         {Collective::kAllGather, num_steps(b.request(), groups, algorithm)});
 }
 
 ValueId reduce_scatter(PlanBuilder& b, ValueId sum, const Placement& parts, const std::vector<int>& group,
                        CollectiveAlgorithm algorithm) {
   return scatter_in_steps(b, sum, parts, group, algorithm,
-                          {Collective::kReduceScatter, num_steps(b.request(), group, algorithm)});
+                          {Collective::kReduceScatter, num_steps(b.request(), Groups{group}, algorithm)});
 }
 
 ValueId all_reduce(PlanBuilder& b, ValueId sum, const Placement& parts, const Placement& whole,
                    const std::vector<int>& group, CollectiveAlgorithm algorithm) {
-  const CollectivePart part{Collective::kAllReduce, 2 * num_steps(b.request(), group, algorithm)};
-  return gather_in_steps(b, scatter_in_steps(b, sum, parts, group, algorithm, part), whole, group, algorithm, part);
+  const CollectivePart part{Collective::kAllReduce, 2 * num_steps(b.request(), Groups{group}, algorithm)};
+  return gather_in_steps(b, scatter_in_steps(b, sum, parts, group, algorithm, part), whole, {group}, algorithm, part);
 }
 
 }  // namespace spscope

@@ -29,9 +29,10 @@ CollectiveAlgorithm collective_algorithm(const Parameters& parameters);
 // Settings worth comparing: those that differ on this cluster.
 std::vector<Parameters> collective_candidates(const Request& request, const std::vector<Parameter>& rows);
 
-// Each rank of the group gets what all of them hold of `rows`, in the boxes of `whole`. Hierarchical is a ring where
-// nodes have different numbers of ranks of the group. REQUIRES: no two of them hold the same.
-ValueId all_gather(PlanBuilder& builder, ValueId rows, const Placement& whole, const std::vector<int>& group,
+// Each rank of a group gets what all of its group hold of `rows`, in the boxes of `whole`; all groups in one post a
+// hop. Hierarchical is a ring where nodes have different numbers of ranks of a group, or where groups lie differently
+// on nodes. REQUIRES: groups of one size without common ranks; no two ranks of a group hold the same.
+ValueId all_gather(PlanBuilder& builder, ValueId rows, const Placement& whole, const Groups& groups,
                    CollectiveAlgorithm algorithm);
 // Each rank of the group gets the sums of the pending shares of the group in its part. REQUIRES: every rank of the
 // group has one box in `parts`, or none.

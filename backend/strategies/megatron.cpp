@@ -65,7 +65,7 @@ void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_paralle
   };
   if (sequence_parallel)
     cut.gather = [&](PlanBuilder& builder, ValueId rows) {
-      return all_gather(builder, rows, whole(Axis::kHidden), everyone, algorithm);
+      return all_gather(builder, rows, whole(Axis::kHidden), {everyone}, algorithm);
     };
   const LayerEntry entry = enter_layer(b, sequence_parallel ? cut_tokens(Axis::kHidden) : whole(Axis::kHidden), cut);
   leave_layer(b, entry, b.attend_all(entry.q, entry.kv, spread_axis(request)), cut);

@@ -118,7 +118,7 @@ std::vector<SetId> heads_of(const Request& request, const IndexGroups& groups) {
 
 IndexGroups balanced_heads(const Request& request, int ulysses) {
   MaskCounter* known = request.known_mask(spread_axis(request));
-  if (known == nullptr) return even_groups(request.heads, ulysses);
+  if (known == nullptr || ulysses == 1) return even_groups(request.heads, ulysses);
   const std::vector<std::int64_t>& weights = known->area_sums().heads;
   return refine_by_swaps(balance_heads(weights, ulysses), weights);
 }

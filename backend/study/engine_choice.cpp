@@ -12,10 +12,10 @@
 namespace spscope {
 namespace {
 
-// Whether blocks or ranks are dealt out otherwise than in a row.
+// Whether blocks, heads or ranks are dealt out otherwise than in a row.
 bool has_own_order(const Parameters& parameters) {
-  return std::ranges::any_of(std::array{"order", "ranks"}, [&](const char* name) {
-    return parameters.has(name) && parameters.text(name) != "contiguous";
+  return std::ranges::any_of(std::array{"order", "ranks", "heads"}, [&](const char* name) {
+    return parameters.has(name) && parameters.text(name) != "contiguous" && parameters.text(name) != "even";
   });
 }
 
@@ -23,12 +23,14 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
   EngineSetup setup{
       .strategy = std::string(strategy), .own_order = has_own_order(parameters), .heads = job.model.heads};
   const int ranks = job.cluster.plan_ranks();
-  if (strategy == "allgather_kv")
-    setup.gather = ranks;
-  else if (strategy.starts_with("megatron"))
+  if (strategy == "allgather_kv") {
+    setup.ulysses = parameters.has("ulysses") ? parameters.integer("ulysses") : 1;
+    setup.gather = ranks / setup.ulysses;
+  } else if (strategy.starts_with("megatron")) {
     setup.tensor = ranks;
-  else
+  } else {
     setup.ulysses = std::max(1, ulysses), setup.ring = std::max(1, ring);
+  }
   if (has_sparse_masks(job)) {
     setup.masks = job.config.mask.file.empty() ? job.config.mask.pattern : kOwnMasks;
     setup.density = job.config.mask.density;

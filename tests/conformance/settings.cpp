@@ -68,13 +68,18 @@ std::vector<Parameters> settings_to_run(const Strategy& strategy, const Request&
   SettingList settings(strategy, request, std::move(candidates));
   const Parameters defaults(strategy.parameters());
   settings.add(defaults);
-  for (const Parameter& row : strategy.parameters())
-    for (const std::string& choice : row.choices) {
-      Parameters setting = defaults;
-      if (request.ranks % 2 == 0 && setting.has("ring")) setting.set("ring", std::int64_t{2});  // a mesh of two axes
-      setting.set(row.name, choice);
-      settings.add(setting);
-    }
+  Parameters mesh = defaults;  // of two axes where ranks allow one
+  const char* degree = mesh.has("ring") ? "ring" : "ulysses";
+  if (request.ranks % 2 == 0 && mesh.has(degree)) mesh.set(degree, std::int64_t{2});
+  const auto add = [&](const std::string& name, ParameterValue value) {
+    Parameters setting = mesh;
+    setting.set(name, std::move(value));
+    settings.add(setting);
+  };
+  for (const Parameter& row : strategy.parameters()) {
+    for (const std::string& choice : row.choices) add(row.name, choice);
+    if (row.unit == "pieces") add(row.name, std::int64_t{2});
+  }
   if (all_degrees) settings.add_all_degrees();
   return settings.take();
 }

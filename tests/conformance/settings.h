@@ -41,7 +41,8 @@ class SettingList {
 };
 
 // Settings of a strategy that this test runs: all that the strategy calls worth comparing (one of dbsp refines heads),
-// its defaults, the defaults with each choice of each parameter, and, if wanted, all products of degrees.
+// its defaults, the defaults with each choice of each parameter (of pieces, two), and, if wanted, all products of
+// degrees.
 std::vector<Parameters> settings_to_run(const Strategy& strategy, const Request& request, bool all_degrees);
 
 }  // namespace spscope

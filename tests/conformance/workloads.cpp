@@ -51,7 +51,10 @@ std::vector<ParameterValue> values_of(const Parameter& parameter, int ranks) {
   std::vector<ParameterValue> values = {parameter.default_value};
   if (std::holds_alternative<std::int64_t>(parameter.default_value) && parameter.unit == "ranks")
     for (int degree = 1; degree <= ranks; ++degree)
-      if (ranks % degree == 0) values.emplace_back(std::int64_t{degree});
+      if (ranks % degree == 0 && ParameterValue(std::int64_t{degree}) != parameter.default_value)
+        values.emplace_back(std::int64_t{degree});
+  if (parameter.unit == "pieces") values.insert(values.end(), {std::int64_t{2}, std::int64_t{3}});
+  if (const bool* flag = std::get_if<bool>(&parameter.default_value)) values.emplace_back(!*flag);
   for (const std::string& choice : parameter.choices)
     if (ParameterValue(choice) != parameter.default_value) values.emplace_back(choice);
   return values;
@@ -158,16 +161,25 @@ Request make_request(const TestedWorkload& w, const Pattern& pattern, int ranks,
 }
 
 std::vector<Parameters> all_settings(const std::vector<Parameter>& parameters, int ranks) {
-  std::vector<Parameters> settings = {Parameters(parameters)};
+  std::vector<Parameters> degrees = {Parameters(parameters)};
   for (const Parameter& parameter : parameters) {
+    if (parameter.unit != "ranks") continue;
     std::vector<Parameters> next;
-    for (const Parameters& setting : settings)
+    for (const Parameters& setting : degrees)
       for (const ParameterValue& value : values_of(parameter, ranks)) {
         next.push_back(setting);
         next.back().set(parameter.name, value);
       }
-    settings = std::move(next);
+    degrees = std::move(next);
   }
+  std::vector<Parameters> settings = degrees;
+  for (const Parameter& parameter : parameters)
+    for (const ParameterValue& value : values_of(parameter, ranks))
+      for (const Parameters& setting : degrees) {
+        if (parameter.unit == "ranks" || value == parameter.default_value) break;
+        settings.push_back(setting);
+        settings.back().set(parameter.name, value);
+      }
   return settings;
 }
 

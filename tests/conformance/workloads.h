@@ -46,7 +46,8 @@ enum class Known { kExecutedMask, kOtherMask, kNothing };
 Request make_request(const TestedWorkload& workload, const Pattern& pattern, int ranks, Dtype dtype,
                      Known known = Known::kExecutedMask);
 
-// Every setting of a strategy worth a test, legal or not: all products of degrees and all choices.
+// Every setting of a strategy worth a test, legal or not: all products of degrees, and each of them with every choice
+// of one other parameter.
 std::vector<Parameters> all_settings(const std::vector<Parameter>& parameters, int ranks);
 
 }  // namespace spscope

@@ -225,6 +225,10 @@ def draw_strategy(r, ranks, heads, scope):
         given["ranks"] = r.choice(["contiguous", "strided"])
         if name == "usp" and r.random() < 0.2:
             given = {"ranks": "topology"}
+    if name == "allgather_kv" and r.random() < 0.5:
+        given |= {"ulysses": r.choice([d for d in range(1, ranks + 1) if ranks % d == 0]),
+                  "ranks": r.choice(["contiguous", "strided"]), "order": r.choice(["contiguous", "cyclic"]),
+                  "heads": r.choice(["even", "balanced"])}
     if name in ("allgather_kv", "megatron_sp", "megatron_tp"):
         given["collective"] = r.choice(["ring", "flat", "hierarchical", "tree"])
     if name == "usp":

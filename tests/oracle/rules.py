@@ -27,8 +27,11 @@ def legal(name, parameters, w, ranks, node):
     heads, layer = w["heads"], w["scope"] == "layer"
     replicated = w["text"] == "replicate" and w["text_tokens"] > 0
     spatial_temporal = len(w["masks"]) == 2
-    if name in ("single", "allgather_kv"):
+    if name == "single":
         return True
+    if name == "allgather_kv":
+        u = parameters.get("ulysses", 1)
+        return ranks % u == 0 and u <= heads
     if name in ("ulysses", "snake"):
         return ranks <= heads
     if name == "ring":
@@ -137,7 +140,12 @@ def closed_form(name, parameters, resolved, w, block, ranks):
     m, text = tensor_bytes(w, tokens), tensor_bytes(w, w["text_tokens"]) if replicated else 0
     if name == "single":
         return {"q": 0, "kv": 0, "o": 0, "text": 0, "hidden": 0, "exchange": 0, "norm": 0}
-    if name in ("ring", "allgather_kv"):
+    if name == "allgather_kv" and heads % resolved["ulysses"] == 0:
+        u, r = resolved["ulysses"], resolved["ring"]
+        once, rest = divmod((u - 1) * m, u)
+        return {} if rest else {"q": once, "kv": 2 * once + 2 * (r - 1) * m, "o": once, "text": (u - 1) * r * text,
+                                "hidden": 0, "exchange": 0, "norm": 0}
+    if name == "ring":
         return {"q": 0, "kv": 2 * (ranks - 1) * m, "o": 0, "text": 0, "hidden": 0, "exchange": 0, "norm": 0}
     if name in ("ulysses", "snake") and not spatial_temporal and (name == "ulysses" or heads % ranks == 0):
         shares = sum(t * h for t, h in zip(even(tokens, ranks), even(heads, ranks)))

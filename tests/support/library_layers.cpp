@@ -30,7 +30,7 @@ void plan_megatron(PlanBuilder& b, const Request& request, bool sequence_paralle
   const auto whole = [&](Axis axis) { return b.place([&](int) { return BoxList{request.whole(axis)}; }); };
   const std::vector<int>& all = b.everyone().front();
   const auto gathered = [&](ValueId x, Axis axis) {
-    return b.placement_of(x) == whole(axis) ? x : all_gather(b, x, whole(axis), all, algorithm);
+    return b.placement_of(x) == whole(axis) ? x : all_gather(b, x, whole(axis), {all}, algorithm);
   };
   const auto gather = [&](ValueId x) { return sequence_parallel ? gathered(x, Axis::kHidden) : x; };
   // Adds what ranks hold of a sum; one rank holds all of it.
