@@ -152,13 +152,20 @@ std::vector<Kernel> layer_kernels(const Request& request) {
       add_double_stream(request, list);
       break;
     case LayerBlock::kSingleStream:
-      list.add({"modulate", "wq", "wkv", "head_rms_rope", "wo", "w1", "gelu", "w2", "gate"});
+      list.add({"modulate", "wq", "wkv", "head_rms_rope", "wo", "w1", "gelu", "w2", "add_shares", "gate"});
       break;
     case LayerBlock::kSpatialTemporal:
       add_spatial_temporal(request, list);
       break;
   }
   return list.take();
+}
+
+bool adds_shares(const Kernel& kernel) { return find_layer_op(kernel.name) == LayerOp::kAddShares; }
+
+bool adds_operands(const Kernel& kernel) {
+  const std::optional<LayerOp> op = find_layer_op(kernel.name);
+  return op == LayerOp::kGate || op == LayerOp::kResidual;
 }
 
 bool norms_text_keys(const Request& request) { return request.block == LayerBlock::kWan; }

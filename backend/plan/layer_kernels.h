@@ -13,7 +13,8 @@
 //                     then x = gate(x, w2 gelu w1 h); modulate and gate have parts video, text, ffn_video, ffn_text
 //   kDoubleStream     the same, with every part apart: .video and .text, and of modulate and gate also .ffn_video and
 //                     .ffn_text
-//   kSingleStream     x = gate(x, wo attention(head_rms_rope(wq h), ...), w2 gelu w1 h), no parts
+//   kSingleStream     x = gate(x, wo attention(head_rms_rope(wq h), ...), w2 gelu w1 h), no parts; where ranks hold
+//                     shares of both sums, x = gate(x, add_shares(wo ..., w2 ...)) is the same
 //   kSpatialTemporal  for each of .spatial and .temporal: q = head_rms_rope(wq h), k likewise, x = gate(x, wo o); with
 //                     text: x = residual(x, cross_wo cross_attention cross_wq x); then x = gate(x, w2 gelu w1 h) with
 //                     parts .spatial_ffn and .temporal_ffn of modulate and gate, after the temporal block alone when
@@ -50,6 +51,11 @@ std::optional<LayerOp> find_layer_op(std::string_view kernel_name);
 Kernel make_layer_kernel(const Request& request, std::string_view name);
 // The kernels that the request's block uses; none for attention alone.
 std::vector<Kernel> layer_kernels(const Request& request);
+
+// Whether a kernel adds shares of sums that are pending: its result is pending in the groups of its operands.
+bool adds_shares(const Kernel& kernel);
+// Whether a kernel adds all operands but its first, so that their sum may stand for them.
+bool adds_operands(const Kernel& kernel);
 
 // Whether cross_attention divides its text keys by their root mean square over all heads. The text and its projection
 // are parameters, which every rank has in full, so no plan communicates the sums of squares.

@@ -8,6 +8,7 @@
 #include "backend/base/error.h"
 #include "backend/base/ids.h"
 #include "backend/base/stop_point.h"
+#include "backend/plan/layer_kernels.h"
 
 namespace spscope {
 
@@ -265,6 +266,7 @@ ValueId PlanBuilder::local(std::string_view name, std::span<const ValueId> value
     return boxes;
   });
   if (shares) result.pending = add_group_refs(groups.empty() ? everyone_ : groups);
+  if (adds_shares(kernel)) result.pending = copy_pending(source);
   const ValueId id = add_value(std::move(result));
   Post post;
   post.kind = PostKind::kLocal;

@@ -96,7 +96,8 @@ class PlanBuilder {
   // `out_columns` (per rank; empty: all) and leaves sums pending in `groups`, whose members each hold a share of its
   // input columns: some, none (a share of zeros) or, of a group whose other members hold none, all. Without groups,
   // sums are pending over all ranks when some rank holds only part of the input columns. Any other kernel keeps columns
-  // and tensors of the first value; values of another axis broadcast over them.
+  // and tensors of the first value; values of another axis broadcast over them. Pending sums are operands of
+  // "add_shares" alone (layer_kernels.h), whose result is pending in their groups.
   ValueId local(std::string_view kernel, std::span<const ValueId> values, std::span<const SetId> out_columns = {},
                 const Groups& groups = {});
   ValueId linear(ValueId value, std::string_view weight, std::span<const SetId> out_columns = {},

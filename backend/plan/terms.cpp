@@ -6,6 +6,7 @@
 
 #include "backend/base/flat_map.h"
 #include "backend/base/ids.h"
+#include "backend/plan/layer_kernels.h"
 
 namespace spscope {
 namespace {
@@ -109,14 +110,23 @@ void Terms::make(PostId id, ValueId value, Streams streams) {
 
 // Where the operands are streams, each part of the tokens has the kernel of what its operands are there.
 Terms::Streams Terms::local(const Post& post) const {
+  const Kernel& kernel = plan_.kernels[at(post.kernel)];
+  const bool sums = adds_shares(kernel), adds = adds_operands(kernel);
+  const auto addends_of = [](const Stream& s) { return s.addends.empty() ? std::vector<Term>{s.term} : s.addends; };
   Streams parts = streams_of(post.src);
-  for (Stream& part : parts) part.term = hash_mix(kernel_term(plan_.kernels[at(post.kernel)]), part.term);
+  for (Stream& part : parts) {
+    part.addends = sums ? addends_of(part) : std::vector<Term>();
+    part.term = hash_mix(kernel_term(kernel), part.term);
+  }
   for (ValueId operand : plan_.value_list(post.operands)) {
     const Streams theirs = streams_of(operand);
     Streams next;
     for (const Stream& part : parts)
       for (const Stream& other : theirs) {
-        Stream both{hash_mix(part.term, other.term), part.tokens ? part.tokens : other.tokens};
+        Stream both{part.term, part.tokens ? part.tokens : other.tokens, part.addends};
+        const std::vector<Term> added = addends_of(other);
+        if (sums) both.addends.insert(both.addends.end(), added.begin(), added.end());
+        for (const Term term : adds ? added : std::vector<Term>{other.term}) both.term = hash_mix(both.term, term);
         if (part.tokens && other.tokens) both.tokens = part.tokens->both(*plan_.sets, *other.tokens);
         if (!both.tokens || !both.tokens->empty()) next.push_back(std::move(both));
       }

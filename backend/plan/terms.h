@@ -1,7 +1,8 @@
 // Terms: the identity of each value of a plan, whichever rank holds it.
 //
 // A term is a hash of the computation of a value: inputs by tensors and layer, local kernels by name and operands,
-// attention by axis, queries and keys; moves, views and reductions preserve it. Two plans compute the same when their
+// attention by axis, queries and keys; moves, views and reductions preserve it. A kernel that adds its operands has the
+// same term for the sum of some of them (add_shares) as for these operands. Two plans compute the same when their
 // outputs have equal terms and verify() accepts both: the pairs of rows and keys are not part of a term.
 //
 // Where streams of tokens have separate weights (video and text of an MM-DiT block), a view that joins them has several
@@ -39,6 +40,7 @@ class Terms {
   struct Stream {
     Term term = 0;
     std::optional<TokenRegion> tokens;  // nullopt: all tokens of the value, which has one stream then
+    std::vector<Term> addends = {};     // of a sum that add_shares made: what it is the sum of
   };
   using Streams = std::vector<Stream>;  // different terms, ascending; empty: no op writes the value
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backend/base/stop_point.h"
+#include "backend/plan/layer_kernels.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope::verifying {
@@ -142,7 +143,10 @@ class Transfers {
       const PostId maker = owner_.maker_[at(id)];
       if (maker == kNone || !covered(c_.sets, box, v.placement.at(rank))) return kEmptySet;
       const Post& post = c_.plan.posts[at(maker)];
-      if (post.kind == PostKind::kLocal) return v.pending.empty() ? kEmptySet : c_.sets.span(rank, rank + 1);
+      if (post.kind == PostKind::kLocal && v.pending.empty()) return kEmptySet;
+      if (post.kind == PostKind::kLocal)
+        return adds_shares(c_.plan.kernels[at(post.kernel)]) ? of_added(post, id, rank, box)
+                                                             : c_.sets.span(rank, rank + 1);
       if (post.kind != PostKind::kReduce) return kEmptySet;
       std::vector<SetId> sums;
       std::int64_t count = 0;
@@ -157,6 +161,13 @@ class Transfers {
       }
       const SetId all = c_.sets.unite(sums);
       return c_.sets.size(all) == count ? all : kEmptySet;
+    }
+    // Of shares of several sums: those that all of them have.
+    SetId of_added(const Post& post, ValueId id, int rank, const Box& box) {
+      const SetId shares = is_older(post.src, id) ? of(post.src, rank, box) : kEmptySet;
+      for (ValueId operand : c_.plan.value_list(post.operands))
+        if (!is_older(operand, id) || of(operand, rank, box) != shares) return kEmptySet;
+      return shares;
     }
     SetId of_view(const Value& view, int rank, const Box& box) {
       std::optional<SetId> shares;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/base/stop_point.h"
+#include "backend/plan/layer_kernels.h"
 #include "backend/plan/verify_internal.h"
 
 namespace spscope::verifying {
@@ -119,9 +120,12 @@ class Types {
     const Kernel& kernel = p_.kernels[at(post.kernel)];
     const Value &from = c_.value(post.src), &to = c_.value(post.dst);
     const TensorSet tensors = kernel.contracts ? kernel.tensors : from.tensors;
+    const bool adds = adds_shares(kernel);
     if (from.columns != kernel.in || to.columns != kernel.out || to.tensors != tensors || to.layer != from.layer)
       bad_post(id, "has operands that its kernel does not take");
-    if (!from.pending.empty() || from.partial != kNone || to.partial != kNone) bad_post(id, "reads unfinished data");
+    if (from.pending.empty() == adds || from.partial != kNone || to.partial != kNone)
+      bad_post(id, adds ? "adds shares of no pending sum" : "reads unfinished data");
+    if (adds) return check_added_shares(id, post);
     for (OpId op : c_.index.ops_of_post(id)) check_local_op(id, post, kernel, p_.ops[at(op)].rank);
     const SetId all = c_.all_columns(kernel.in);
     const bool shares = kernel.contracts &&
@@ -131,6 +135,25 @@ class Types {
     if (!kernel.contracts && !to.pending.empty())
       found_.add(Rule::kReduce, fmt::format("value {} has a sum pending that its kernel does not make", post.dst));
     for (GroupId group : p_.group_list(to.pending)) check_shares(post, group, all);
+  }
+
+  // Every operand is pending in the same groups, and so is the result, box by box.
+  void check_added_shares(PostId id, const Post& post) {
+    const Value &from = c_.value(post.src), &to = c_.value(post.dst);
+    std::vector<ValueId> all(p_.value_list(post.operands).begin(), p_.value_list(post.operands).end());
+    all.push_back(post.dst);
+    for (ValueId other : all)
+      if (!same_tensor(from, c_.value(other)) || !same_groups(p_, from, c_.value(other)))
+        return bad_post(id, "adds shares of sums that are not pending in the same groups");
+    for (OpId op : c_.index.ops_of_post(id)) {
+      const int rank = p_.ops[at(op)].rank;
+      const auto here = from.placement.at(rank);
+      if (!std::ranges::equal(here, to.placement.at(rank)))
+        bad_post(id, "has a result of other tokens than its operand");
+      for (ValueId operand : p_.value_list(post.operands))
+        for (const Box& box : here)
+          if (!covered(c_.sets, box, c_.value(operand).placement.at(rank))) bad_post(id, "lacks a part of an operand");
+    }
   }
 
   // Result and operands have the tokens of the source, box by box.

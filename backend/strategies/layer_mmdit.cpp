@@ -20,9 +20,9 @@ TokenStreams weights(const Request& request) {
   return {{"", request.all_inner()}};
 }
 
+// Where weights are cut, shares of a sum.
 ValueId feed_forward(LayerParts& parts, const TokenStreams& weights, ValueId h) {
-  const ValueId f = parts.run("gelu", weights, {parts.run("w1", weights, {h})});
-  return parts.join(parts.run("w2", weights, {f}));
+  return parts.run("w2", weights, {parts.run("gelu", weights, {parts.run("w1", weights, {h})})});
 }
 
 BlockEntry project(LayerParts& parts, const TokenStreams& weights, ValueId x, ValueId h) {
@@ -46,7 +46,7 @@ ValueId leave_streams(LayerParts& parts, const BlockEntry& entry, ValueId o) {
   const ValueId y = parts.join(parts.run("wo", weights(request), {o}));
   const ValueId x = parts.run("gate", around_attention(request), {entry.x, y});
   const ValueId h = parts.gather(parts.run("modulate", around_ffn(request), {x}));
-  return parts.run("gate", around_ffn(request), {x, feed_forward(parts, weights(request), h)});
+  return parts.run("gate", around_ffn(request), {x, parts.join(feed_forward(parts, weights(request), h))});
 }
 
 BlockEntry enter_single_stream(LayerParts& parts, ValueId x) {
@@ -54,8 +54,10 @@ BlockEntry enter_single_stream(LayerParts& parts, ValueId x) {
 }
 
 ValueId leave_single_stream(LayerParts& parts, const BlockEntry& entry, ValueId o) {
-  const ValueId y = parts.join(parts.run("wo", "", {o}));
-  return parts.run("gate", "", {entry.x, y, feed_forward(parts, weights(parts.request()), entry.h)});
+  const ValueId y = parts.run("wo", "", {o});
+  std::vector<ValueId> operands = parts.join_all({y, feed_forward(parts, weights(parts.request()), entry.h)});
+  operands.insert(operands.begin(), entry.x);
+  return parts.run("gate", "", operands);
 }
 
 }  // namespace spscope

@@ -47,6 +47,13 @@ Groups LayerParts::share_groups(const Kernel& kernel) const {
   return groups.front().size() > 1 ? groups : Groups();
 }
 
+std::vector<ValueId> LayerParts::join_all(const std::vector<ValueId>& sums) {
+  if (std::ranges::all_of(sums, [&](ValueId sum) { return pending(sum); })) return {join(run("add_shares", "", sums))};
+  std::vector<ValueId> joined;
+  for (const ValueId sum : sums) joined.push_back(join(sum));
+  return joined;
+}
+
 ValueId LayerParts::run(std::string_view op, const TokenStreams& streams, const std::vector<ValueId>& values) {
   std::vector<ValueId> results;
   for (const TokenStream& stream : streams) {

@@ -49,6 +49,9 @@ class LayerParts {
   ValueId gather(ValueId rows) { return cut_.gather ? cut_.gather(b_, rows) : rows; }
   // A sum over whole columns is complete as it is.
   ValueId join(ValueId sum) { return pending(sum) ? cut_.join(b_, sum) : sum; }
+  // The sums of several kernels, as operands of one that adds its operands: where each is a share of a sum, one sum of
+  // all of them is joined.
+  std::vector<ValueId> join_all(const std::vector<ValueId>& sums);
   ValueId total(ValueId sum) { return pending(sum) ? cut_.total(b_, sum) : sum; }
 
  private:

@@ -1,7 +1,7 @@
 // megatron_sp (Megatron with sequence parallelism, arXiv 2205.05198): weights are cut over ranks and the hidden state
 // over tokens; it is gathered before each pair of projections and reduce-scattered after it.
 // Sent by all ranks: 2 (N-1) M bytes for each attention and each feed-forward network that reads its own rows
-// (docs/strategies.md), 3 (N-1) M for a single-stream block, whose two sums are scattered separately.
+// (docs/strategies.md), 2 (N-1) M for a single-stream block, whose two sums are added before they are scattered.
 #include "backend/strategies/megatron.h"
 
 namespace spscope {

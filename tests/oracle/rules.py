@@ -60,8 +60,7 @@ def legal(name, parameters, w, ranks, node):
 def bytes_of_hidden(name, w, block, ranks):
     """{tensor: bytes} of the Megatrons, from the table of layers."""
     attentions_to_text = w["context_tokens"] > 0
-    times = {"wan": 6 if attentions_to_text else 4, "joint": 4, "double": 4,
-             "single": 3 if name == "megatron_sp" else 4}.get(block)
+    times = {"wan": 6 if attentions_to_text else 4, "joint": 4, "double": 4, "single": 2}.get(block)
     if block.startswith("spatial-temporal"):
         times = (8 if block.endswith("2") else 6) + (4 if attentions_to_text else 0)
     norms = (3 if attentions_to_text else 2) if block == "wan" else 0
@@ -103,8 +102,6 @@ def between_nodes(name, parameters, w, block, ranks, node):
         moved, rest = divmod(4 * (nodes - 1) * tensor_bytes(w), nodes)
         return None if rest or w["heads"] % nodes else moved
     if not name.startswith("megatron") or ranks > w["heads"] or (w["text"] == "replicate" and w["text_tokens"] > 0):
-        return None
-    if name == "megatron_sp" and block == "single":  # more sums than gathers
         return None
     parts = [w["outer_tokens"] * tokens for tokens in even(w["inner_tokens"], ranks)]
     size = [node.count(node[rank]) for rank in range(ranks)]

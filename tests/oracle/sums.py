@@ -37,7 +37,10 @@ class Shares:
             return parts.pop() if len(parts) == 1 else None
         post = self.maker.get(value)
         if post is None or post["kind"] == "local":
-            return (rank,)
+            if post is None or self.plan.kernels[post["kernel"]]["name"] != "add_shares":
+                return (rank,)
+            added = {self.of(operand, rank, box) for operand in [post["src"], *post["operands"]]}
+            return added.pop() if len(added) == 1 else None
         own = (post["operands"] or [post["src"]])[0]
         added = [self.of(own if source == rank else post["src"], source, box)
                  for source, sent in self.arriving.get((post["id"], rank), []) if overlap(sent, box) == box]

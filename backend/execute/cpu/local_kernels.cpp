@@ -80,6 +80,7 @@ std::span<const LocalKernel> local_kernels() {
   static constexpr LocalKernel table[] = {
       {.op = "copy", .run = run_copy, .further = kNone},
       {.op = "add", .run = run_add, .further = kAlike},
+      {.op = "add_shares", .run = run_add, .further = kAlike},
       {.op = "residual", .run = run_add, .further = kAlike},
       {.op = "gelu", .run = run_gelu, .further = kNone},
       {.op = "gate", .run = run_gate, .further = kAlike, .first_parameter = kGate},
