@@ -215,6 +215,8 @@ def draw_strategy(r, ranks, heads, scope):
                  "keys": r.choice(["kept", "again"])}
         if r.random() < 0.4:
             given["ulysses"] = r.choice([2, 3, 4, 6])
+    if name == "ulysses" and r.random() < 0.4:
+        given["chunks"] = r.choice([1, 2, 3])
     if name == "ring":
         given["order"] = r.choice(["contiguous", "cyclic"])
     if name in ("usp", "dbsp", "cyclic"):

@@ -33,7 +33,7 @@ def legal(name, parameters, w, ranks, node):
         u = parameters.get("ulysses", 1)
         return ranks % u == 0 and u <= heads
     if name in ("ulysses", "snake"):
-        return ranks <= heads
+        return ranks <= heads and parameters.get("chunks", 1) <= -(-heads // ranks)
     if name == "ring":
         return ranks == 1 or not replicated
     if name == "dbsp" and replicated and not parameters.get("ulysses") and not parameters.get("ring"):
