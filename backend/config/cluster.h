@@ -3,6 +3,7 @@
 // `calibrate` writes have the same form.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -61,9 +62,11 @@ struct DeviceProfile {
 
 // Cost of the work of one rank, in nanoseconds. Attention of an op that holds `rows` query rows (summed over its heads)
 // and `area` active query-key pairs (summed over its heads), with head_dim padded to a multiple (D), takes
-//   attend_ns_per_launch + attend_ns_per_row x rows + attend_ns_per_pair_channel x D x (area + attend_ramp_keys x rows)
+//   attend_ns_per_launch + attend_ns_per_row x rows +
+//   attend_ns_per_pair_channel x D x (area + attend_ramp_keys x rows) x small_tile ^ log2(slices)
 // One pair and channel is 4 FLOPs: 2 of Q K^T, 2 of P V. The ramp is what a kernel needs to fill and drain for each row
-// of blocks: with S keys a row, time = FLOP / rate x (1 + ramp / S).
+// of blocks: with S keys a row, time = FLOP / rate x (1 + ramp / S). Tiles are blocks of the mask, or where each block
+// is cut into slices these: each halving of them costs small_tile.
 struct KernelCostProfile {
   Provenance provenance = Provenance::kAssumed;
   double attend_ns_per_launch = 0, attend_ns_per_row = 0, attend_ns_per_pair_channel = 0;
@@ -71,6 +74,7 @@ struct KernelCostProfile {
   double gemm_ns_per_flop = 0;
   double attend_ramp_keys = 0;
   double attend_head_dim_multiple = 1;
+  double small_tile = 1;
   double pack_ns_per_byte = 0;  // of an all-to-all: each byte before it is sent, and each byte after it has arrived
   // Times that norms, gates and activations move each byte that they touch; norms with a rotary embedding; merges.
   double elementwise_passes = 1, rotary_passes = 1, merge_passes = 1;
@@ -85,9 +89,10 @@ struct KernelCostProfile {
     const int multiple = static_cast<int>(attend_head_dim_multiple);
     return multiple > 1 ? (head_dim + multiple - 1) / multiple * multiple : head_dim;
   }
-  double attend_ns(double rows, double area, int head_dim) const {
+  double attend_ns(double rows, double area, int head_dim, int slices = 1) const {
+    const double tiles = slices > 1 ? std::pow(small_tile, std::log2(slices)) : 1;
     return attend_ns_per_launch + attend_ns_per_row * rows +
-           attend_ns_per_pair_channel * padded_head_dim(head_dim) * (area + attend_ramp_keys * rows);
+           attend_ns_per_pair_channel * padded_head_dim(head_dim) * (area + attend_ramp_keys * rows) * tiles;
   }
   friend bool operator==(const KernelCostProfile&, const KernelCostProfile&) = default;
 };

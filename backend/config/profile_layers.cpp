@@ -166,6 +166,7 @@ void resolve_profiles(ClusterPreset& preset, const GpuProfile& gpu, const Implem
   to.set("cost.attend_ramp_keys", cost.attend_ramp_keys, kernel->ramp_keys.value, kernel->ramp_keys, "");
   to.set("cost.attend_head_dim_multiple", cost.attend_head_dim_multiple, kernel->head_dim_multiple.value,
          kernel->head_dim_multiple, "");
+  to.set("cost.small_tile", cost.small_tile, kernel->small_tile.value, kernel->small_tile, "");
   to.set("cost.attend_ns_per_launch", cost.attend_ns_per_launch, 1e3 * kernel->launch_us.value, kernel->launch_us, "");
   to.set("cost.attend_ns_per_row", cost.attend_ns_per_row, 0, kernel->ramp_keys, "in the ramp");
   const double memory_ns = 1 / preset.device.memory_gbps;

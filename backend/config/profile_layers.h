@@ -29,7 +29,7 @@ struct SourcedNumber {
 // One attention kernel on one GPU; profile_fields.def has the units.
 struct AttentionKernelProfile {
   std::string name, note;
-  SourcedNumber tflops, ramp_keys, launch_us, head_dim_multiple, sparse_keep;
+  SourcedNumber tflops, ramp_keys, launch_us, head_dim_multiple, small_tile, sparse_keep;
   friend bool operator==(const AttentionKernelProfile&, const AttentionKernelProfile&) = default;
 };
 

@@ -83,6 +83,11 @@ double cross_attention_ns(const Plan& plan, const Op& op, const Kernel& kernel, 
          profile.gemm_ns_per_flop * (static_cast<double>(op.flops) - attention_flops);
 }
 
+// Slices of each block of the mask that an attend op runs on.
+int slices_of(const Plan& plan, const Op& op) {
+  return plan.masks[at(plan.accumulators[at(plan.post_of(op).acc)].mask)].slices;
+}
+
 // Merging a result into an accumulator that has attended before, where that is a kernel of its own.
 double ring_merge_ns(const Plan& plan, const Op& op, double rows, const KernelCostProfile& profile) {
   if (profile.ring_merge_passes == 0 || !plan.post_of(op).merges) return 0;
@@ -133,7 +138,7 @@ double op_cost_ns(const Plan& plan, const Op& op, const KernelCostProfile& profi
   if (communicates(post.kind)) return 0;
   if (post.kind == PostKind::kAttend) {
     const auto rows = static_cast<double>(attend_num_rows(plan, op));
-    return profile.attend_ns(rows, static_cast<double>(attend_area(plan, op)), head_dim(plan)) +
+    return profile.attend_ns(rows, static_cast<double>(attend_area(plan, op)), head_dim(plan), slices_of(plan, op)) +
            ring_merge_ns(plan, op, rows, profile);
   }
   const double move_ns =
@@ -171,7 +176,8 @@ HostTimes host_times(const Plan& plan, const KernelCostProfile& profile) {
 AttendParts attend_parts(const Plan& plan, const Op& op, const KernelCostProfile& profile) {
   const auto total_ns = static_cast<std::int64_t>(std::ceil(op_cost_ns(plan, op, profile)));
   const auto rows = static_cast<double>(attend_num_rows(plan, op));
-  const double of_rows_ns = profile.attend_ns(rows, 0, head_dim(plan)) - profile.attend_ns_per_launch;
+  const double of_rows_ns =
+      profile.attend_ns(rows, 0, head_dim(plan), slices_of(plan, op)) - profile.attend_ns_per_launch;
   AttendParts parts;
   parts.launch_ns = std::min<std::int64_t>(total_ns, std::llround(profile.attend_ns_per_launch));
   parts.rows_ns = std::min<std::int64_t>(total_ns - parts.launch_ns, std::llround(of_rows_ns));

@@ -12,9 +12,9 @@
 namespace spscope {
 
 // Nanoseconds by OpId, each rounded up; 0 for communication.
-//   attend          affine in launches, query rows and area x head_dim (KernelCostProfile); of rows that have
-//                   attended before, as in later ring steps, also merging: rows x (result + 2 x accumulator) bytes x
-//                   ring_merge_passes x move
+//   attend          affine in launches, query rows and area x head_dim, more for tiles smaller than the mask's blocks
+//                   (KernelCostProfile); of rows that have attended before, as in later ring steps, also merging:
+//                   rows x (result + 2 x accumulator) bytes x ring_merge_passes x move
 //   cross_attention the larger of attention at that rate with matrix products of the text, and bytes x move
 //   local           the larger of FLOPs x gemm and bytes read and written x passes x move; passes is
 //   elementwise_passes,

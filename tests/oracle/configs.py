@@ -186,7 +186,7 @@ def cluster_file(r, path):
                         "attend_ns_per_pair_channel": [2.564e-05, 0.0031, 0.02], "move_ns_per_byte": [0.0004904, 0.05],
                         "pack_ns_per_byte": [0.0, 0.0009808, 0.1],
                         "gemm_ns_per_flop": [4.579e-06, 0.0007], "attend_ramp_keys": [0.0, 90.5],
-                        "attend_head_dim_multiple": [1.0, 32.0], "elementwise_passes": [1.0, 4.3],
+                        "attend_head_dim_multiple": [1.0, 32.0], "small_tile": [1.0, 1.17], "elementwise_passes": [1.0, 4.3],
                         "rotary_passes": [1.0, 11.7], "merge_passes": [1.0, 2.5], "ring_merge_passes": [0.0, 3.1],
                         "host_ns_per_launch": [0.0, 811.5], "host_ns_per_collective": [0.0, 1203.25],
                         "host_ns_per_hop": [0.0, 97.0]}.items():
@@ -206,7 +206,8 @@ def draw_cluster(r, folder, mode):
 
 
 def draw_strategy(r, ranks, heads, scope):
-    name = r.choice(["single", "ulysses", "ring", "usp", "dbsp", "cyclic", "snake", "allgather_kv", "ring", "usp", "dbsp", "torus"]
+    name = r.choice(["single", "ulysses", "ring", "usp", "dbsp", "cyclic", "snake", "allgather_kv", "burst", "ring", "usp", "dbsp",
+                     "torus"]
                     + (["dsp", "megatron_sp", "megatron_tp"] if scope == "layer" else []))
     given = {}
     if name == "torus":
@@ -219,6 +220,8 @@ def draw_strategy(r, ranks, heads, scope):
         given["chunks"] = r.choice([1, 2, 3])
     if name == "ring":
         given["order"] = r.choice(["contiguous", "cyclic"])
+    if name == "burst":
+        given["order"] = r.choice(["stripe", "contiguous", "cyclic"])
     if name in ("usp", "dbsp", "cyclic"):
         degrees = [d for d in range(1, ranks + 1) if ranks % d == 0 and d <= heads]
         if degrees and r.random() < 0.8:

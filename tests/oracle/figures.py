@@ -132,7 +132,8 @@ def cost_ns(plan, op):
     if kind in COMMUNICATES:
         return 0.0
     if kind == "attend":
-        return attention_cost_ns(cost, plan.workload["head_dim"], op["rows"], op["area"]) + ring_merge_ns(plan, op)
+        slices = plan.accumulator_of(op)["slices"]
+        return attention_cost_ns(cost, plan.workload["head_dim"], op["rows"], op["area"], slices) + ring_merge_ns(plan, op)
     if kind == "local" and kernel_of(plan, op)["name"].split(".")[0] == "cross_attention":
         cells = sum(plan.cells(box) for box in plan.values[plan.posts[op["post"]]["src"]]["placement"][op["rank"]]) * plan.batch
         text = plan.workload["context_tokens"]
@@ -162,10 +163,11 @@ def kernel_of(plan, op):
     return plan.kernels[plan.posts[op["post"]]["kernel"]]
 
 
-def attention_cost_ns(cost, head_dim, rows, area):
+def attention_cost_ns(cost, head_dim, rows, area, slices=1):
     padded = math.ceil(head_dim / cost["attend_head_dim_multiple"]) * cost["attend_head_dim_multiple"]
     return (cost["attend_ns_per_launch"] + cost["attend_ns_per_row"] * rows +
-            cost["attend_ns_per_pair_channel"] * padded * (area + cost["attend_ramp_keys"] * rows))
+            cost["attend_ns_per_pair_channel"] * padded * (area + cost["attend_ramp_keys"] * rows) *
+            cost["small_tile"] ** math.log2(slices))
 
 
 def passes(plan, op):

@@ -261,7 +261,8 @@ class Timeline:
             if op["kind"] == "attend":
                 numbers = self.plan.cluster["cost"]
                 launch = min(ns, nearest(numbers["attend_ns_per_launch"]))
-                whole_rows = figures.attention_cost_ns(numbers, self.plan.workload["head_dim"], op["rows"], 0)
+                whole_rows = figures.attention_cost_ns(numbers, self.plan.workload["head_dim"], op["rows"], 0,
+                                                       self.plan.accumulator_of(op)["slices"])
                 rows = min(ns - launch, nearest(whole_rows - numbers["attend_ns_per_launch"]))
                 merge = min(ns - launch - rows, nearest(figures.ring_merge_ns(self.plan, op)))
                 sums["launches"] += launch
@@ -288,7 +289,8 @@ def parts(plan, op, cost):
     """What an op of compute takes, by terms; compute that was not disturbed has no slowdown."""
     sums, ns = dict.fromkeys(TERMS, 0), math.ceil(op["cost_ns"])
     if op["kind"] == "attend":
-        whole_rows = figures.attention_cost_ns(cost, plan.workload["head_dim"], op["rows"], 0)
+        whole_rows = figures.attention_cost_ns(cost, plan.workload["head_dim"], op["rows"], 0,
+                                               plan.accumulator_of(op)["slices"])
         sums["launches"] = min(ns, nearest(cost["attend_ns_per_launch"]))
         sums["rows"] = min(ns - sums["launches"], nearest(whole_rows - cost["attend_ns_per_launch"]))
         sums["merges"] = min(ns - sums["launches"] - sums["rows"], nearest(figures.ring_merge_ns(plan, op)))

@@ -34,7 +34,11 @@ def legal(name, parameters, w, ranks, node):
         return ranks % u == 0 and u <= heads
     if name in ("ulysses", "snake"):
         return ranks <= heads and parameters.get("chunks", 1) <= -(-heads // ranks)
-    if name == "ring":
+    if name == "burst" and parameters.get("order", "stripe") == "stripe":
+        starts = next(m["block_starts"] for m in w["masks"] if m["axis"] == ("outer" if spatial_temporal else "inner"))
+        if ranks > max(b - a for a, b in zip(starts, starts[1:])):
+            return False
+    if name in ("ring", "burst"):  # of whole nodes, as clusters are drawn
         return ranks == 1 or not replicated
     if name == "dbsp" and replicated and not parameters.get("ulysses") and not parameters.get("ring"):
         return ranks <= heads
@@ -142,7 +146,7 @@ def closed_form(name, parameters, resolved, w, block, ranks):
         once, rest = divmod((u - 1) * m, u)
         return {} if rest else {"q": once, "kv": 2 * once + 2 * (r - 1) * m, "o": once, "text": (u - 1) * r * text,
                                 "hidden": 0, "exchange": 0, "norm": 0}
-    if name == "ring":
+    if name in ("ring", "burst"):
         return {"q": 0, "kv": 2 * (ranks - 1) * m, "o": 0, "text": 0, "hidden": 0, "exchange": 0, "norm": 0}
     if name in ("ulysses", "snake") and not spatial_temporal and (name == "ulysses" or heads % ranks == 0):
         shares = sum(t * h for t, h in zip(even(tokens, ranks), even(heads, ranks)))

@@ -61,6 +61,11 @@ struct Series {
 
 // Attend ops of one rank; terms: launches, query rows, active pairs x head_dim.
 Series attend_series(const CalibrateSizes& sizes, Dtype dtype);
+// Attends of the same pairs in tiles of 64 tokens, and in tiles of half, a quarter and an eighth of that; terms as
+// above.
+Series tile_series(const CalibrateSizes& sizes, Dtype dtype);
+// What a halving of a tile costs on the time of pairs, by the series and the fit to attend_series(); at least 1.
+double small_tile_of(const Series& tiles, const LinearFit& attend);
 // Copies, merges and finishes of one rank; term: bytes read and written.
 Series move_series(const CalibrateSizes& sizes, Dtype dtype);
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "backend/base/listed.h"
+#include "backend/base/median.h"
 #include "backend/base/rng.h"
 #include "backend/execute/calibrate/calibrate_experiment.h"
 #include "backend/plan/layer_kernels.h"
@@ -19,7 +21,9 @@ namespace {
 constexpr std::int32_t kLeastTokens = 16;  // an attention that is little more than its launch
 constexpr std::array kHeadDims = {64, 128};
 // Attention takes most of the time that is to be spent.
-constexpr double kAttendShare = 0.7, kGemmShare = 0.15;
+constexpr double kAttendShare = 0.62, kTileShare = 0.08, kGemmShare = 0.15;
+constexpr std::int32_t kTile = 64;  // tokens, of the largest tile whose halves are measured
+constexpr int kTileHalvings = 3;
 // Matrix products: tokens of the shortest, and channels of the layer whose feed-forward network is measured, outside
 // and inside.
 constexpr std::int32_t kGemmTokens = 128, kMaxGemmTokens = 512, kHidden = 768, kFfn = 3072;
@@ -96,6 +100,31 @@ Series attend_series(const CalibrateSizes& sizes, Dtype dtype) {
       }
   }
   return series;
+}
+
+Series tile_series(const CalibrateSizes& sizes, Dtype dtype) {
+  Series series;
+  const std::int32_t tokens = sizes.max_tokens / kTile * kTile;
+  for (int halvings = 0; halvings <= kTileHalvings; ++halvings) {
+    const int quarter = std::max(1, tokens / kTile / 4) << halvings;
+    add_attend(series, sizes, tokens, kTile >> halvings, quarter, kHeadDims.front(), dtype);
+  }
+  return series;
+}
+
+// The slope through the origin of the logarithm of the time of pairs over that of whole tiles, by halvings.
+double small_tile_of(const Series& tiles, const LinearFit& attend) {
+  const auto pairs_ns = [&](const Point& point) {
+    const double others_ns = attend.coefficients[0] + attend.coefficients[1] * point.terms[1];
+    return std::max(1.0, median(point.runs_ns) - others_ns);
+  };
+  double weighted = 0, squares = 0;
+  for (std::size_t halvings = 1; halvings < tiles.points.size(); ++halvings) {
+    const auto x = static_cast<double>(halvings);
+    weighted += x * std::log(pairs_ns(tiles.points[halvings]) / pairs_ns(tiles.points.front()));
+    squares += x * x;
+  }
+  return std::max(1.0, std::exp(weighted / squares));
 }
 
 namespace {
@@ -213,6 +242,8 @@ NumberSources sources_of(const CalibrateOptions& options, const KernelCalibratio
   return {{"cost.attend_ns_per_launch", attend},
           {"cost.attend_ns_per_row", attend},
           {"cost.attend_ns_per_pair_channel", attend},
+          {"cost.small_tile", fmt::format("measured: {} attention of the same pairs in tiles of {} to {} tokens",
+                                          dtype_name(options.dtype), kTile, kTile >> kTileHalvings)},
           {"cost.move_ns_per_byte", move_source(result.move)},
           {"cost.gemm_ns_per_flop",
            result.gemm.num_samples > 0
@@ -231,9 +262,11 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
   Series attends = attend_series(cpu_sizes(options), options.dtype);
   run_series(attends, kAttendShare * options.seconds, options);
   const LinearFit attend = fit_series(attends);
+  Series tiles = tile_series(cpu_sizes(options), options.dtype);
+  run_series(tiles, kTileShare * options.seconds, options);
   if (options.on_phase) options.on_phase("copies, merges and finishes");
   Series moves = move_series(cpu_sizes(options), options.dtype);
-  run_series(moves, (1 - kAttendShare - kGemmShare) * options.seconds, options);
+  run_series(moves, (1 - kAttendShare - kTileShare - kGemmShare) * options.seconds, options);
   const LinearFit move = fit_series(moves);
   double gemm_ns_per_flop = 0;
   if (kernels::gemm_unavailable().empty()) {
@@ -251,7 +284,8 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
                  .attend_ns_per_row = attend.coefficients[1],
                  .attend_ns_per_pair_channel = attend.coefficients[2],
                  .move_ns_per_byte = move.coefficients[0],
-                 .gemm_ns_per_flop = gemm_ns_per_flop};
+                 .gemm_ns_per_flop = gemm_ns_per_flop,
+                 .small_tile = small_tile_of(tiles, attend)};
   result.attend = attend.quality;
   result.move = move.quality;
   result.sources = sources_of(options, result);

@@ -132,6 +132,10 @@ void GpuCalibration::measure_kernels() {
     set("cost.attend_head_dim_multiple", "kernels of tensor cores are built for head dims in steps of 32 and 64",
         NumberOrigin::kAssumed);
   }
+  constexpr double kSmallTile = 1.25;
+  cost.small_tile = kSmallTile;
+  set("cost.small_tile", "assumed: as a kernel of tiles of 32 against 64 on H800 (arXiv 2511.23113)",
+      NumberOrigin::kAssumed);
   cost.gemm_ns_per_flop = cost.attend_ns_per_pair_channel / 4;  // a pair and channel is 4 FLOPs
   set("cost.gemm_ns_per_flop", "modelled: the rate of attention on active tiles; GPUs have no matrix products here yet",
       NumberOrigin::kAssumed);

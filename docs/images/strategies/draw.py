@@ -310,6 +310,21 @@ def snake_heads():
     return p
 
 
+def burst():
+    p = Picture("burst", "burst on 2 nodes of 2 ranks: a slice of every block, rings inside nodes and between them",
+                "left and right: heads by slices of blocks; middle: whose keys a rank attends when")
+    slices, blocks = by_columns(4, [b % RANKS for b in range(BLOCKS)]), [b // RANKS for b in range(BLOCKS)]
+    nodes = local = RANKS // 2
+    keys = grid(RANKS, RANKS, lambda rank, at: (rank // local - at // local) % nodes * local + (rank - at) % local)
+    y = p.panel(0, 36, "Before: q, k, v", slices, HEADS, blocks, "above: the block of the mask; each has\na slice for every rank")
+    p.panel(1, 36, "Keys, by round.step", keys, [f"rank {r}" for r in range(RANKS)], ["0.0", "0.1", "1.0", "1.1"],
+            "the hop between nodes runs during\nround 0, those inside during each step")
+    p.panel(2, 36, "After: o", slices, HEADS, blocks)
+    p.arrow(0, y, "nothing\nmoves")
+    p.arrow(1, y, "nothing\nmoves")
+    return p
+
+
 def allgather_kv():
     p = Picture("allgather_kv", "allgather_kv: q stays, every rank gathers all of k and v")
     rows, everywhere = by_columns(4, COLUMNS), grid(4, BLOCKS, lambda *_: EVERY_RANK)
@@ -319,6 +334,8 @@ def allgather_kv():
     p.panel(1, 160, "During attention: k, v", everywhere, HEADS)
     p.arrow(0, y, "all-gather\nof k, v\n\na rank sends its\npart to 3 others")
     p.text(MARGIN + 2 * (PANEL + GAP) + LABELS, y + 4, "k and v are dropped", "s")
+    p.text(MARGIN, y + 76, "ulysses = 2: after the all-to-alls of usp, ranks 0 and 2 gather k and v of heads 0 and 1, ranks 1 "
+           "and 3 of heads 2 and 3", "s")
     return p
 
 
@@ -363,7 +380,7 @@ def megatron_tp():
 
 def main():
     folder = Path(__file__).resolve().parent
-    for draw in (single, ulysses, ring, usp, dbsp, cyclic, torus, snake_heads, allgather_kv, dsp, megatron_sp,
+    for draw in (single, ulysses, ring, usp, dbsp, cyclic, torus, snake_heads, burst, allgather_kv, dsp, megatron_sp,
                  megatron_tp):
         draw().write(folder)
 

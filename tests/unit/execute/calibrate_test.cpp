@@ -218,6 +218,7 @@ TEST(Calibrate, NumbersOfThisMachineAreSaneAndTheirProfileReadsBackEqual) {
   // Wide enough for a sanitized build on a busy machine, narrow enough to find a wrong unit.
   expect_between(local.cost.attend_ns_per_pair_channel, 1e-3, 20, "attend_ns_per_pair_channel");
   expect_between(local.cost.attend_ns(512, 512.0 * 512, 64), 1e4, 1e9, "attention of 512 tokens");
+  expect_between(local.cost.small_tile, 1, 8, "small_tile");
   expect_between(local.cost.move_ns_per_byte, 1e-3, 50, "move_ns_per_byte");
   expect_between(local.cost.gemm_ns_per_flop, 1e-3, 50, "gemm_ns_per_flop");
   expect_between(local.network.link_gbps, 1e-2, 1e3, "link_gbps");
