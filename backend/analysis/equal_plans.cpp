@@ -37,7 +37,7 @@ std::string without_degrees(const StrategyResult& s) {
 }  // namespace
 
 bool equal_plans(const StrategyResult& a, const StrategyResult& b) {
-  constexpr std::string_view kBalanced[] = {"dbsp", "snake", "cyclic"};
+  constexpr std::string_view kBalanced[] = {"dbsp", "snake", "cyclic", "dsv"};
   const auto balances = [&](const StrategyResult& s) {
     return std::ranges::find(kBalanced, s.name) != std::end(kBalanced);
   };

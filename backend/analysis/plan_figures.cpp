@@ -73,6 +73,26 @@ void for_each_sent_tensor(const Plan& plan, const Request& request, const VisitS
   }
 }
 
+void for_each_index(const Plan& plan, const Request& request, const VisitIndices& visit) {
+  constexpr std::int64_t kIndexBytes = 12;
+  for (const Op& op : plan.ops) {
+    const Post& post = plan.post_of(op);
+    if (!post.by_index) continue;
+    const bool outer = request.spatiotemporal() && plan.values[at(post.src)].layer % 2 == 1;
+    const AttendedAxis axis = outer ? AttendedAxis::kOuter : AttendedAxis::kInner;
+    const auto use = std::ranges::find(plan.masks, axis, &MaskUse::axis);
+    const BlockMask& mask = request.executed_mask(axis).refined(use == plan.masks.end() ? 1 : use->slices).mask();
+    for (MessageId id : plan.messages_of(op)) {
+      const Message& m = plan.messages[at(id)];
+      if (m.src != op.rank || m.src == m.dst) continue;
+      std::int64_t blocks = 0;
+      const BlockCoverage coverage = mask.cover(plan.sets->spans(outer ? m.box.outer : m.box.inner));
+      for (const BlockCoverage::Share& share : coverage.shares) blocks += share.slices;
+      visit(m.dst, m.src, kIndexBytes * blocks * plan.sets->size(m.box.columns));
+    }
+  }
+}
+
 PlanVolume plan_volume(const Plan& plan, const Request& request) {
   PlanVolume v;
   v.sent = bytes_sent(plan);
@@ -88,6 +108,7 @@ PlanVolume plan_volume(const Plan& plan, const Request& request) {
     v.by_tensor[tensor] += bytes;
     v.messages += first;
   });
+  for_each_index(plan, request, [&](int, int, std::int64_t bytes) { v.by_tensor["metadata"] += bytes; });
   return v;
 }
 

@@ -24,6 +24,11 @@ PlanVolume plan_volume(const Plan& plan, const Request& request);
 // visit(message, tensor name, bytes, first) for every tensor of every message between different ranks; `first` once a
 // message.
 using VisitSentTensor = std::function<void(const Message&, const char*, std::int64_t, bool)>;
+// visit(src, dst, bytes): indices that the receivers of a move by index send to ask for it (Post::by_index), 12 bytes
+// for each block of keys and head, as DSV's code has three numbers of 4 bytes for each token and head. They are no
+// messages.
+using VisitIndices = std::function<void(int src, int dst, std::int64_t bytes)>;
+void for_each_index(const Plan& plan, const Request& request, const VisitIndices& visit);
 void for_each_sent_tensor(const Plan& plan, const Request& request, const VisitSentTensor& visit);
 
 struct PlanTiles {

@@ -35,6 +35,7 @@ std::string op_text(const Plan& plan, const Op& op) {
   const Post& post = plan.post_of(op);
   std::string text = post_kind_name(post.kind);
   if (post.balances) text += " (balance)";
+  if (post.by_index) text += " (by index)";
   if (post.kind == PostKind::kLocal) text += " " + plan.kernels[static_cast<std::size_t>(post.kernel)].name;
   if (post.kind == PostKind::kAttend)
     text += fmt::format(" step {} heads {} q {} k {}: {} tiles", post.ring_step, set_text(*plan.sets, op.heads),

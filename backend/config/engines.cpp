@@ -99,6 +99,7 @@ std::string missing_in(const Engine& engine, const EngineSetup& s) {
   constexpr std::string_view kKnown[] = {"single", "ulysses", "ring", "usp", "allgather_kv", "megatron_tp"};
   if (std::ranges::find(kKnown, s.strategy) == std::end(kKnown)) return s.strategy;
   if (s.own_order) return "another order of blocks, heads or ranks";
+  if (s.in_pieces) return "all-to-alls in pieces";
   if (s.gather > 1 && s.ulysses > 1) return "a gather of keys beside Ulysses";  // vLLM-Omni's pull 7641 is open
   for (const auto& [feature, number] : needs(s))
     if (!engine.has(feature)) return std::string(feature_name(feature));

@@ -61,6 +61,7 @@ struct EngineSetup {
   std::string strategy;    // as in strategies.def
   bool own_order = false;  // blocks or ranks are dealt out otherwise than in a row, which no engine has
   int heads = 1, ulysses = 1, ring = 1, gather = 1, tensor = 1, guidance = 1;
+  bool in_pieces = false;  // all-to-alls of some heads run beside the attention of others
   bool sharded = false;    // weights
   bool compiled = false;   // by torch.compile, or fused by hand
   std::string masks = {};  // their pattern, or kOwnMasks; "": dense

@@ -134,6 +134,7 @@ Json PlanPrinter::post(PostId id, const Post& p) const {
           {"accumulator", id_or_null(p.acc)},
           {"ring_step", p.kind == PostKind::kAttend ? Json(p.ring_step) : Json(nullptr)},
           {"balances", p.balances},
+          {"by_index", p.by_index},
           {"collective", communicates(p.kind) ? Json(collective_name(p.collective)) : Json(nullptr)},
           {"collective_steps", p.collective_steps}};
 }

@@ -101,6 +101,13 @@ std::vector<Traffic> traffic_of(const Plan& plan, const Request& request) {
     t.bytes += bytes;
     t.messages += first;
   });
+  for_each_index(plan, request, [&](int src, int dst, std::int64_t bytes) {
+    Traffic& t = pairs[{src, dst, "metadata"}];
+    t.src = src;
+    t.dst = dst;
+    t.tensor = "metadata";
+    t.bytes += bytes;
+  });
   std::vector<Traffic> list;
   for (auto& [key, traffic] : pairs) list.push_back(std::move(traffic));
   return list;

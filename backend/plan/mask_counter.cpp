@@ -74,6 +74,22 @@ const AreaSums& MaskCounter::area_sums() {
   return *area_sums_;
 }
 
+std::vector<std::int32_t> MaskCounter::needed_blocks(SetId heads, SetId q) {
+  std::vector<std::uint64_t> needed(static_cast<std::size_t>(mask_.words_per_row()), 0);
+  for (const Span& span : sets_->spans(heads))
+    for (std::int32_t head = span.begin; head < span.end; ++head)
+      for (const std::int32_t row : coverage(q).blocks) {
+        const std::span<const std::uint64_t> words = mask_.row(head, row);
+        for (std::size_t w = 0; w < needed.size(); ++w) needed[w] |= words[w];
+      }
+  std::vector<std::int32_t> blocks;
+  for (std::int32_t block = 0; block < mask_.blocks(); ++block) {
+    const auto coarse = static_cast<std::size_t>(mask_.coarse_block(block));
+    if ((needed[coarse / 64] >> (coarse % 64) & 1) != 0) blocks.push_back(block);
+  }
+  return blocks;
+}
+
 std::span<const SetId> MaskCounter::blocks() {
   if (blocks_.empty())
     for (std::int32_t b = 0; b < mask_.blocks(); ++b)

@@ -28,6 +28,8 @@ class MaskCounter {
   double coarse_tiles(SetId heads, SetId q, SetId k);
   // Marginals of the mask, counted at the first call and kept.
   const AreaSums& area_sums();
+  // Blocks of keys (slices, of a refined mask) with an active tile for some of the heads and rows, ascending.
+  std::vector<std::int32_t> needed_blocks(SetId heads, SetId q);
   // The tokens of each block, in order.
   std::span<const SetId> blocks();
   // This mask with every block cut into `slices`; 1 is this counter. Made once and kept.

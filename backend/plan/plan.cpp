@@ -110,7 +110,8 @@ class Hasher {
 
 void add_graph(Hasher& h, const Plan& plan) {
   for (const Post& p : plan.posts) {
-    h.add(static_cast<std::uint64_t>(p.kind) << 32 | static_cast<std::uint32_t>(p.lane));
+    h.add(static_cast<std::uint64_t>(p.by_index) << 63 | static_cast<std::uint64_t>(p.kind) << 32 |
+          static_cast<std::uint32_t>(p.lane));
     h.add(static_cast<std::uint64_t>(p.src) << 32 | static_cast<std::uint32_t>(p.dst));
     h.add(p.operands);
     h.add(static_cast<std::uint64_t>(p.kernel) << 32 | static_cast<std::uint32_t>(p.acc));

@@ -88,6 +88,8 @@ class PlanBuilder {
   ValueId reshard(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // exchange + wait of a move that only spreads load; its bytes are reported separately (Post::balances)
   ValueId rebalance(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
+  // exchange of parts that each receiver has asked for by index (Post::by_index)
+  Move exchange_by_index(ValueId value, Placement placement, const Groups& groups = {}, int lane = 1);
   // exchange to the rank `by` further in each ring; point to point to the network
   Move shift(ValueId value, const Groups& rings, int by = 1, int lane = 1);
 
@@ -137,7 +139,7 @@ class PlanBuilder {
   IdRange copy_pending(const Value& value);
   struct MoveKind {
     PostKind post;
-    bool balances = false, last = true;
+    bool balances = false, by_index = false, last = true;
     ValueId own = kNone;
     std::optional<CollectivePart> part = {};  // nullopt: by what moves
   };

@@ -208,6 +208,7 @@ Move PlanBuilder::move(MoveKind move_kind, ValueId value_id, Placement placement
         post.src = value_id;
         post.dst = id;
         post.balances = move_kind.balances;
+        post.by_index = wire && move_kind.by_index;
         if (move_kind.own != kNone) post.operands = add_value_refs({&move_kind.own, 1});
         if (move_kind.part) {
           post.collective = move_kind.part->collective;
@@ -272,6 +273,10 @@ ValueId PlanBuilder::reshard(ValueId value, Placement placement, const Groups& g
 
 ValueId PlanBuilder::rebalance(ValueId value, Placement placement, const Groups& groups, int lane) {
   return wait(move({.post = PostKind::kExchange, .balances = true}, value, std::move(placement), groups, lane));
+}
+
+Move PlanBuilder::exchange_by_index(ValueId value, Placement placement, const Groups& groups, int lane) {
+  return move({.post = PostKind::kExchange, .by_index = true}, value, std::move(placement), groups, lane);
 }
 
 Move PlanBuilder::shift(ValueId value, const Groups& rings, int by, int lane) {

@@ -227,6 +227,8 @@ class Form {
       found_.add(Rule::kType, fmt::format("post {} claims ring step {}", id, post.ring_step));
     if (static_cast<int>(post.collective) >= kNumCollectives || post.collective_steps < 1)
       found_.add(Rule::kType, fmt::format("post {} is a part of no collective", id));
+    if (post.by_index && !(carries && communicates(post.kind)))
+      found_.add(Rule::kType, fmt::format("post {} ({}) moves nothing by index", id, post_kind_name(post.kind)));
     if (post.balances && !carries)
       found_.add(Rule::kType,
                  fmt::format("post {} ({}) moves nothing that could balance", id, post_kind_name(post.kind)));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kPlanMagic = 0x4e4c5053;  // "SPLN"
 // 2: posts have their collective.
-constexpr std::int64_t kPlanVersion = 2;
+constexpr std::int64_t kPlanVersion = 3;
 constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 // More than any cluster has; keeps arrays by rank small when the file is hostile.
 constexpr std::int64_t kMaxRanks = 1 << 20;
@@ -128,7 +128,7 @@ class PlanEncoder {
       for (std::int32_t x : {post.lane, post.src, post.dst}) out_.number(x);
       range(post.operands, operands_end);
       for (std::int32_t x : {post.kernel, post.acc, post.ring_step}) out_.number(x);
-      out_.number(post.balances ? 1 : 0);
+      out_.number((post.balances ? 1 : 0) + (post.by_index ? 2 : 0));
       out_.number(static_cast<int>(post.collective));
       out_.number(post.collective_steps);
     }
@@ -305,7 +305,9 @@ class PlanDecoder {
       post.kernel = id_or_none();
       post.acc = id_or_none();
       post.ring_step = in_.number32();
-      post.balances = in_.number_in(0, 1) == 1;
+      const std::int64_t flags = in_.number_in(0, version_ < 3 ? 1 : 3);
+      post.balances = flags % 2 == 1;
+      post.by_index = flags >= 2;
       if (version_ == 1) continue;
       post.collective = static_cast<Collective>(in_.number_in(0, kNumCollectives - 1));
       post.collective_steps = in_.number32(1);

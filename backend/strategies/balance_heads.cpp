@@ -58,6 +58,20 @@ IndexGroups balance_heads(std::span<const std::int64_t> weights, int num_groups)
   return groups;
 }
 
+IndexGroups deal_uncapped(std::span<const std::int64_t> weights, int num_groups) {
+  IndexGroups groups(at(num_groups));
+  std::vector<std::int64_t> sums(groups.size(), 0);
+  for (std::int32_t head : heaviest_first(weights)) {
+    std::size_t lightest = 0;
+    for (std::size_t g = 1; g < groups.size(); ++g)
+      if (std::pair(sums[g], groups[g].size()) < std::pair(sums[lightest], groups[lightest].size())) lightest = g;
+    groups[lightest].push_back(head);
+    sums[lightest] += weights[at(head)];
+  }
+  sort_each(groups);
+  return groups;
+}
+
 IndexGroups refine_by_swaps(IndexGroups groups, std::span<const std::int64_t> weights) {
   std::vector<std::int64_t> sums = group_sums(groups, weights);
   for (Swap swap = best_swap(groups, weights, sums); swap.gain > 0; swap = best_swap(groups, weights, sums)) {

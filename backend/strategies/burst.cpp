@@ -35,7 +35,7 @@ int slices_of(const Request& request, const Parameters& parameters) {
 }
 
 // The tokens of each rank.
-std::vector<SetId> cut_tokens(const Request& request, const Parameters& parameters) {
+std::vector<SetId> tokens_of_ranks(const Request& request, const Parameters& parameters) {
   const AttendedAxis axis = spread_axis(request);
   if (!stripes(parameters)) return cut_blocks(request, axis, request.ranks, token_order(parameters));
   const auto slices = request.executed_mask(axis).refined(request.ranks).blocks();
@@ -92,7 +92,7 @@ void plan_burst(PlanBuilder& b, const Request& request, const Parameters& parame
   constexpr int kBetweenNodes = 2;  // a lane of its own
   const Mesh mesh = node_mesh(request);
   const Groups inside = mesh.ulysses_groups(), across = mesh.ring_groups();
-  const std::vector<SetId> tokens = cut_tokens(request, parameters);
+  const std::vector<SetId> tokens = tokens_of_ranks(request, parameters);
   const Placement rows = b.place([&](int rank) { return row_boxes(request, tokens[static_cast<std::size_t>(rank)]); });
   const LayerEntry entry = enter_layer(b, rows);
   const AccId acc = b.accumulate(entry.q, spread_axis(request), slices_of(request, parameters));

@@ -15,8 +15,9 @@
 namespace spscope {
 
 // The choices of a strategy for a request, made from the masks known when planning (Request::known_mask), never from
-// those that run. It holds indices, not sets, so that it outlives the request and can be kept for later denoise steps.
-// Its degrees and groups are part of every result.
+// those that run. Of a plan one thing alone follows from the masks that run: which keys the rows of dsv fetch, since
+// ranks know the mask of their own rows before they ask for keys. It holds indices, not sets, so that it outlives the
+// request and can be kept for later denoise steps. Its degrees and groups are part of every result.
 struct Decision {
   int ulysses = 1, ring = 1;
   Groups ulysses_groups, ring_groups;  // of ranks

@@ -35,6 +35,7 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
     setup.masks = job.config.mask.file.empty() ? job.config.mask.pattern : kOwnMasks;
     setup.density = job.config.mask.density;
   }
+  setup.in_pieces = parameters.has("chunks") && parameters.integer("chunks") > 1;
   setup.guidance = job.cluster.guidance;
   setup.compiled = job.cluster.preset.implementation == kDefaultImplementation;
   setup.sharded = job.config.run.weights == WeightLayout::kSharded && job.cluster.ranks > 1;

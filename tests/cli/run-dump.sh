@@ -50,7 +50,7 @@ expect_json '[(a["attention"], a["sequences"], a["tokens"], len(a["outputs"])) f
 part layers
 "$python" -c 'import numpy' 2>/dev/null || skip "numpy is missing (package python3-numpy); the rest was tested"
 layer_dump_is_right() { "$python" -B "$SOURCE_DIR/tests/oracle/layers.py" "$@" >errors; }
-strategies=(-s single -s ulysses -s ring -s usp -s dbsp -s cyclic -s snake -s burst -s allgather_kv -s dsp -s megatron_sp -s megatron_tp)
+strategies=(-s single -s ulysses -s ring -s usp -s dbsp -s cyclic -s snake -s burst -s allgather_kv -s dsv -s dsp -s megatron_sp -s megatron_tp)
 # expect_layers OUTPUTS MODEL ARGUMENT...
 expect_layers() {
   expect_exit 0 run "${small[@]}" --set run.scope=layer --set model.preset="$2" --set model.ffn=40 --set mask.density=0.4 \

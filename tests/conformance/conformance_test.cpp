@@ -123,7 +123,7 @@ TEST_P(OtherMasks, PlansAreRightWhateverIsKnown) {
     for (const int ranks : ranks_of(workload())) {
       Request request = make_request(workload(), pattern(), ranks, Dtype::kFp32, known);
       define_outputs(request);
-      for (const char* name : {"dbsp", "snake", "cyclic", "torus"}) {
+      for (const char* name : {"dbsp", "snake", "cyclic", "torus", "dsv"}) {
         const Strategy& strategy = *find_strategy(name);
         SettingList settings(strategy, request);
         Parameters first(strategy.parameters());

@@ -206,8 +206,8 @@ def draw_cluster(r, folder, mode):
 
 
 def draw_strategy(r, ranks, heads, scope):
-    name = r.choice(["single", "ulysses", "ring", "usp", "dbsp", "cyclic", "snake", "allgather_kv", "burst", "ring", "usp", "dbsp",
-                     "torus"]
+    name = r.choice(["single", "ulysses", "ring", "usp", "dbsp", "cyclic", "snake", "allgather_kv", "burst", "dsv", "ring", "usp",
+                     "dbsp", "torus"]
                     + (["dsp", "megatron_sp", "megatron_tp"] if scope == "layer" else []))
     given = {}
     if name == "torus":
@@ -222,7 +222,9 @@ def draw_strategy(r, ranks, heads, scope):
         given["order"] = r.choice(["contiguous", "cyclic"])
     if name == "burst":
         given["order"] = r.choice(["stripe", "contiguous", "cyclic"])
-    if name in ("usp", "dbsp", "cyclic"):
+    if name == "dsv":
+        given["overlap"] = r.choice(["true", "false"])
+    if name in ("usp", "dbsp", "cyclic", "dsv"):
         degrees = [d for d in range(1, ranks + 1) if ranks % d == 0 and d <= heads]
         if degrees and r.random() < 0.8:
             given["ulysses"] = r.choice(degrees)

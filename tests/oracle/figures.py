@@ -37,6 +37,25 @@ def traffic(plan):
                     yield m["from"], m["to"], reported, cells * width
 
 
+def index_bytes(plan, m):
+    """12 bytes for each head and block, or slice of one, of what a receiver asks for by index."""
+    post = plan.posts[m["post"]]
+    if not post["by_index"] or m["from"] == m["to"]:
+        return 0
+    axis = "outer" if len(plan.workload["masks"]) == 2 and plan.values[post["src"]]["attention"] % 2 else "inner"
+    starts = np.array(next(mask["block_starts"] for mask in plan.workload["masks"] if mask["axis"] == axis))
+    slices = next(acc["slices"] for acc in plan.accumulators if acc["axis"] == axis)
+    columns, outer, inner = m["box"]
+    touched = set()
+    for token in plan.sets[outer if axis == "outer" else inner].tolist():
+        block = int(np.searchsorted(starts, token, "right")) - 1
+        tokens = int(starts[block + 1] - starts[block])
+        parts = min(slices, tokens)
+        ends = [tokens * (part + 1) // parts for part in range(parts)]
+        touched.add((block, next(i for i, end in enumerate(ends) if token - starts[block] < end)))
+    return 12 * len(touched) * len(plan.sets[columns])
+
+
 def bytes_figures(plan):
     sent, intra, inter, received = (np.zeros(plan.ranks, int) for _ in range(4))
     by_tensor = dict.fromkeys(TENSORS, 0)
@@ -45,6 +64,7 @@ def bytes_figures(plan):
         received[b] += moved
         (intra if plan.node(a) == plan.node(b) else inter)[a] += moved
         by_tensor[tensor] += moved
+    by_tensor["metadata"] += sum(index_bytes(plan, m) for m in plan.messages)
     return {"bytes_sent": sent.tolist(), "bytes_sent_intra_node": intra.tolist(), "bytes_sent_inter_node": inter.tolist(),
             "bytes_received": received.tolist(), "bytes_by_tensor": by_tensor,
             "messages": sum(m["from"] != m["to"] for m in plan.messages)}

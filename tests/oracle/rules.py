@@ -51,7 +51,9 @@ def legal(name, parameters, w, ranks, node):
         u = math.gcd(ranks, heads)
         given = parameters.get("ulysses", 0), parameters.get("ring", 0)
         return given[0] in (0, u) and given[1] in (0, ranks // u) and u % nodes == 0 and (u == ranks or not replicated)
-    if name in ("usp", "dbsp", "cyclic"):
+    if name == "dsv" and replicated and not parameters.get("ulysses") and not parameters.get("ring"):
+        return ranks <= heads
+    if name in ("usp", "dbsp", "cyclic", "dsv"):
         u, r = degrees(parameters, ranks, heads)
         return u * r == ranks and u <= heads and (r == 1 or not replicated)
     if name == "dsp":

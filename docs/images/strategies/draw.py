@@ -339,6 +339,22 @@ def allgather_kv():
     return p
 
 
+def dsv():
+    p = Picture("dsv", "dsv with u2 r2: heads by weight without a cap, and of other keys those that a row needs",
+                "left, middle: heads by blocks of tokens; right: query blocks by key blocks")
+    heads, band = [11, 4, 3, 3], grid(BLOCKS, BLOCKS, lambda i, j: abs(i - j) <= 1)
+    owner, chunk = [0, 1, 1, 1], even(BLOCKS, 2)
+    y = p.panel(0, 36, "Before: q, k, v", by_columns(4, COLUMNS), HEADS)
+    p.panel(1, 36, "During attention: q", on_mesh(owner, chunk, 2), weighted(heads),
+            note="heads: 11 and 10 so, 15 and 6 in order")
+    p.arrow(0, y, "all-to-all in\n{0, 1}, {2, 3}\n\nrank 0 gets\none head")
+    fetched = grid(BLOCKS, BLOCKS, lambda i, j: 2 * chunk[i] if band[i][j] else None)
+    p.panel(2, 36, "Tiles of head 0", fetched, [f"rank {2 * c}" for c in chunk],
+            shown=grid(BLOCKS, BLOCKS, lambda i, j: "f" if band[i][j] and chunk[i] != chunk[j] else ""),
+            note="f: rank 0 fetches key block 4 of rank 2,\nwhich fetches block 3; a ring moves all 4")
+    return p
+
+
 def dsp():
     p = Picture("dsp", "dsp: the cut is always of the axis that is not attended", "rows: frames; columns: positions")
     frames = [f"frame {f}" for f in range(BLOCKS)]
@@ -380,7 +396,7 @@ def megatron_tp():
 
 def main():
     folder = Path(__file__).resolve().parent
-    for draw in (single, ulysses, ring, usp, dbsp, cyclic, torus, snake_heads, burst, allgather_kv, dsp, megatron_sp,
+    for draw in (single, ulysses, ring, usp, dbsp, cyclic, torus, snake_heads, burst, allgather_kv, dsv, dsp, megatron_sp,
                  megatron_tp):
         draw().write(folder)
 

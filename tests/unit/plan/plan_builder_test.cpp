@@ -200,6 +200,7 @@ TEST(PlanHash, ChangesWithEveryField) {
       [](EditablePlan& p) { p.posts[0].fields.lane = 2; },
       [](EditablePlan& p) { p.posts[1].fields.ring_step = 9; },
       [](EditablePlan& p) { p.posts[1].fields.balances = true; },
+      [](EditablePlan& p) { p.posts[1].fields.by_index = true; },
       [](EditablePlan& p) { p.posts[1].fields.acc = kNone; },
       [](EditablePlan& p) { p.shell.messages[0].bytes += 2; },
       [](EditablePlan& p) { std::swap(p.shell.messages[0].src, p.shell.messages[0].dst); },
