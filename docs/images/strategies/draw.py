@@ -350,7 +350,7 @@ def dsv():
     p.arrow(0, y, "all-to-all in\n{0, 1}, {2, 3}\n\nrank 0 gets\none head")
     fetched = grid(BLOCKS, BLOCKS, lambda i, j: 2 * chunk[i] if band[i][j] else None)
     p.panel(2, 36, "Tiles of head 0", fetched, [f"rank {2 * c}" for c in chunk],
-            shown=grid(BLOCKS, BLOCKS, lambda i, j: "f" if band[i][j] and chunk[i] != chunk[j] else ""),
+            shown=grid(BLOCKS, BLOCKS, lambda i, j: "f" if band[i][j] and chunk[i] != chunk[j] else "."),
             note="f: rank 0 fetches key block 4 of rank 2,\nwhich fetches block 3; a ring moves all 4")
     return p
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/schedule/schedule_cases.h"
 
 namespace spscope {
@@ -48,6 +50,21 @@ TEST(Cost, OfAMergeIsAPartAndTwiceTheAccumulator) {
   const Request request = Request::attention(2, 2, 4, testing::dense_mask(2, 2, 8));
   EXPECT_EQ(durations_of(testing::build(testing::plan_token_ring, request), PostKind::kMerge),
             std::vector<std::int64_t>(2, 3 * 384 / 4));
+}
+
+// Slices of a quarter of a block: pairs take 1.5^2 times as long, launches and rows what they took.
+TEST(Cost, OfPairsIsMoreForEachHalvingOfATileBelowTheMasksBlock) {
+  const Request request = Request::attention(4, 2, 4, testing::dense_mask(2, 2, 8));
+  const Plan plan = testing::plan_of(request, "burst");
+  const auto attend = std::ranges::find(plan.ops, PostKind::kAttend, [&](const Op& op) { return plan.kind_of(op); });
+  KernelCostProfile profile = kProfile;
+  const double others_ns = 100 + 2.0 * static_cast<double>(attend_num_rows(plan, *attend));
+  const double pairs_ns = op_cost_ns(plan, *attend, profile) - others_ns;
+  EXPECT_EQ(pairs_ns, 0.5 * 4 * static_cast<double>(attend_area(plan, *attend)));
+  profile.small_tile = 1.5;
+  EXPECT_DOUBLE_EQ(op_cost_ns(plan, *attend, profile) - others_ns, 1.5 * 1.5 * pairs_ns);
+  const AttendParts parts = attend_parts(plan, *attend, profile);
+  EXPECT_EQ(parts.launch_ns + parts.rows_ns, static_cast<std::int64_t>(others_ns));
 }
 
 TEST(Cost, RoundsUpToWholeNanoseconds) {

@@ -2,12 +2,15 @@
 // strategy against their closed forms.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "backend/config/model.h"
 #include "backend/plan/layer_kernels.h"
 #include "backend/plan/verify.h"
 #include "backend/strategies/strategy.h"
+#include "tests/support/editable_plan.h"
 #include "tests/support/random_mask.h"
 
 namespace spscope {
@@ -117,6 +120,39 @@ TEST(PublishedLayerVolumes, AreTheSumOverRanks) {
     expect("ulysses", *row.ulysses);
     expect("megatron_sp", row.megatron);
   }
+}
+
+// One gather and one scatter: shares of the attention and of the feed-forward network are added first.
+TEST(SingleStreamLayers, SendOneSumUnderTheMegatrons) {
+  const Request request = layer_of(*find_model_preset("flux.1-dev"), LayerBlock::kSingleStream, 4);
+  const std::int64_t state = std::int64_t{request.inner_tokens} * request.hidden * 2;
+  for (const char* name : {"megatron_sp", "megatron_tp"}) EXPECT_EQ(sent_by(request, name).data, 2 * 3 * state) << name;
+
+  const Strategy& strategy = *find_strategy("megatron_tp");
+  const testing::EditablePlan good(make_plan(strategy, request, Parameters(strategy.parameters())));
+  const auto added = std::ranges::find_if(good.posts, [&](const testing::EditablePost& post) {
+    return post.fields.kind == PostKind::kLocal && post.operands.size() == 1 &&
+           !good.values[static_cast<std::size_t>(post.fields.src)].pending.empty();
+  });
+  ASSERT_NE(added, good.posts.end());
+  const auto at = static_cast<std::size_t>(added - good.posts.begin());
+  const auto rules = [&](const testing::EditablePlan& plan) {
+    std::set<std::string> names;
+    for (const PlanProblem& problem : verify(plan.flatten(), request)) names.insert(rule_name(problem.rule));
+    return names;
+  };
+  EXPECT_TRUE(rules(good).empty());
+  testing::EditablePlan twice = good;  // one of the two sums twice, the other left out
+  twice.posts[at].operands = {twice.posts[at].fields.src};
+  EXPECT_TRUE(rules(twice).contains("term"));
+  testing::EditablePlan whole = good;  // what is a share is said to be the sum
+  whole.values[static_cast<std::size_t>(whole.posts[at].fields.dst)].pending.clear();
+  EXPECT_TRUE(rules(whole).contains("type"));
+  testing::EditablePlan others = good;  // shares that are pending in other groups
+  others.groups.push_back({0, 1});
+  others.values[static_cast<std::size_t>(others.posts[at].operands.front())].pending = {
+      static_cast<GroupId>(others.groups.size()) - 1};
+  EXPECT_FALSE(rules(others).empty());
 }
 
 TEST(LayerLegality, NamesWhatIsMissing) {
