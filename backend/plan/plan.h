@@ -107,7 +107,7 @@ struct Post {
   int ring_step = 0;      // of an attend: which step of its ring
   bool merges = false;    // of an attend: its rows have attended before, in an earlier post (mark_merges())
   bool balances = false;  // a move that only spreads load: its bytes are reported separately, as `exchange`
-  bool by_index = false;  // a move of what each receiver has asked for by index: the indices are reported as `metadata`
+  bool by_index = false;  // a move of what receivers ask for by index: the indices are reported as `metadata`
   Collective collective = Collective::kPointToPoint;  // of a communication
   int collective_steps = 1;                           // posts that are one collective together, this among them
 };

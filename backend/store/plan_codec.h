@@ -4,8 +4,8 @@
 //   shape      ranks, lanes, batch, dtype, columns by axis, widths by tensor, outer and inner tokens
 //   sets       every set that the plan uses, numbered from 0 (the empty set) in order of first use; spans as gap, size
 //   reference arrays: deps, messages, values, groups, members; groups
-//   posts (since version 2 with their collective, since 3 with by_index), ops, values, accumulators, masks, kernels, messages, outputs
-//   CRC-32C of all of this
+//   posts (since version 2 with their collective, since 3 with by_index), ops, values, accumulators, masks, kernels,
+//   messages, outputs CRC-32C of all of this
 //
 // Ranges and ids are stored as differences from where the last one ended, so an op of a large plan takes about 20 bytes
 // and a message about 10. Fields are only ever added, under a new version.

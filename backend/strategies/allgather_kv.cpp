@@ -101,26 +101,29 @@ std::vector<Problem> legal_allgather_kv(const Request& request, const Parameters
   return problems;
 }
 
-// All ranks gathering one sequence, and every smaller Ulysses degree; with the largest it is ulysses.
+// Every Ulysses degree but the largest, with which it is ulysses. Where masks are sparse, blocks dealt in turn and
+// heads by weight are as even as can be, so groups of several ranks are not tried without.
 std::vector<Parameters> candidates_allgather_kv(const Request& request) {
   const std::vector<Parameter> rows = parameters_allgather_kv();
-  std::vector<Parameters> settings = collective_candidates(request, rows);
   const bool several_nodes = request.ranks_per_node > 0 && request.ranks_per_node < request.ranks;
-  for (int ulysses = 2; ulysses < request.ranks; ++ulysses)
+  std::vector<Parameters> settings;
+  for (int ulysses = 1; ulysses == 1 || ulysses < request.ranks; ++ulysses)
     for (const char* ranks : {"contiguous", "strided"}) {
       Parameters setting(rows);
       setting.set("ulysses", std::int64_t{ulysses});
       setting.set("ranks", std::string(ranks));
-      if (!known_dense(request)) setting.set("heads", std::string("balanced"));
       if (!legal_allgather_kv(request, setting).empty()) continue;
-      if (setting.text("ranks") == "strided" && !several_nodes) continue;
-      for (const std::string& order : orders_worth_comparing(request)) {
+      if (setting.text("ranks") == "strided" && (ulysses == 1 || !several_nodes)) continue;
+      if (ulysses > 1 && !known_dense(request)) setting.set("heads", std::string("balanced"));
+      std::vector<std::string> orders = orders_worth_comparing(request);
+      if (ulysses > 1) orders.erase(orders.begin(), orders.end() - 1);
+      for (const std::string& order : orders) {
         setting.set("order", order);
         settings.push_back(setting);
+        if (!gathers_between_nodes(request, gathering_mesh(request, setting))) continue;
+        settings.push_back(setting);
+        settings.back().set("collective", std::string("hierarchical"));
       }
-      if (!gathers_between_nodes(request, gathering_mesh(request, setting))) continue;
-      setting.set("collective", std::string("hierarchical"));
-      settings.push_back(std::move(setting));
     }
   return settings;
 }

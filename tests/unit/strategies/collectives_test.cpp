@@ -130,9 +130,10 @@ TEST(Collectives, StrategiesOfferTheAlgorithmsThatDiffer) {
     const LayerShape shape{.ranks = 4, .heads = 8, .ffn = 8};
     Request request = testing::layer_request(shape, LayerKind::kAttention);
     if (!strategy.legal(request, Parameters(strategy.parameters())).empty()) continue;
-    const auto of_all_ranks = [&] {  // without Ulysses groups
+    const auto of_all_ranks = [&] {  // without Ulysses groups, in one order of blocks
       return std::ranges::count_if(strategy.candidates(request), [](const Parameters& setting) {
-        return !setting.has("ulysses") || setting.integer("ulysses") == 1;
+        return (!setting.has("ulysses") || setting.integer("ulysses") == 1) &&
+               (!setting.has("order") || setting.text("order") == "contiguous");
       });
     };
     EXPECT_EQ(of_all_ranks(), 1) << name;
