@@ -108,25 +108,34 @@ void Terms::make(PostId id, ValueId value, Streams streams) {
   if (known.empty()) known = std::move(streams);
 }
 
+std::vector<Term> Terms::addends_of(Term term) const {
+  const auto sum = sums_.find(term);
+  return sum == sums_.end() ? std::vector<Term>{term} : sum->second;
+}
+
 // Where the operands are streams, each part of the tokens has the kernel of what its operands are there.
-Terms::Streams Terms::local(const Post& post) const {
+Terms::Streams Terms::local(const Post& post) {
   const Kernel& kernel = plan_.kernels[at(post.kernel)];
   const bool sums = adds_shares(kernel), adds = adds_operands(kernel);
-  const auto addends_of = [](const Stream& s) { return s.addends.empty() ? std::vector<Term>{s.term} : s.addends; };
   Streams parts = streams_of(post.src);
   for (Stream& part : parts) {
-    part.addends = sums ? addends_of(part) : std::vector<Term>();
+    const std::vector<Term> first = addends_of(part.term);
     part.term = hash_mix(kernel_term(kernel), part.term);
+    if (sums) sums_[part.term] = first;
   }
   for (ValueId operand : plan_.value_list(post.operands)) {
     const Streams theirs = streams_of(operand);
     Streams next;
     for (const Stream& part : parts)
       for (const Stream& other : theirs) {
-        Stream both{part.term, part.tokens ? part.tokens : other.tokens, part.addends};
-        const std::vector<Term> added = addends_of(other);
-        if (sums) both.addends.insert(both.addends.end(), added.begin(), added.end());
+        Stream both{part.term, part.tokens ? part.tokens : other.tokens};
+        const std::vector<Term> added = addends_of(other.term);
         for (const Term term : adds ? added : std::vector<Term>{other.term}) both.term = hash_mix(both.term, term);
+        if (sums) {
+          std::vector<Term>& all = sums_[both.term];
+          all = addends_of(part.term);
+          all.insert(all.end(), added.begin(), added.end());
+        }
         if (part.tokens && other.tokens) both.tokens = part.tokens->both(*plan_.sets, *other.tokens);
         if (!both.tokens || !both.tokens->empty()) next.push_back(std::move(both));
       }

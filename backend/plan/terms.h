@@ -11,6 +11,7 @@
 // term of a joined value hashes every stream with its tokens over all ranks, so that swapped streams are detected.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +41,6 @@ class Terms {
   struct Stream {
     Term term = 0;
     std::optional<TokenRegion> tokens;  // nullopt: all tokens of the value, which has one stream then
-    std::vector<Term> addends = {};     // of a sum that add_shares made: what it is the sum of
   };
   using Streams = std::vector<Stream>;  // different terms, ascending; empty: no op writes the value
 
@@ -50,7 +50,9 @@ class Terms {
   // Of values beside each other; streams that have no tokens in common with `within` are left out.
   Streams join(std::span<const ValueId> values, const TokenRegion* within) const;
   Streams gather(Streams streams) const;
-  Streams local(const Post& post) const;
+  Streams local(const Post& post);
+  // What a term is the sum of, where add_shares made it; else the term alone.
+  std::vector<Term> addends_of(Term term) const;
   TokenRegion tokens_of(ValueId value) const;
   bool overlap(const Streams& streams) const;
   Term term_of(const Streams& streams) const;
@@ -60,6 +62,7 @@ class Terms {
 
   const Plan& plan_;
   std::vector<Streams> streams_;            // by value; of views, nothing
+  std::map<Term, std::vector<Term>> sums_;  // by the term of a sum
   std::vector<std::vector<ValueId>> keys_;  // by accumulator: keys it has met, by its merges too
   std::vector<TermClash> clashes_;
 };
