@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -30,7 +31,7 @@ namespace {
 
 constexpr int kNapMs = 5;                         // between two looks at rings that were empty
 constexpr std::int64_t kGraceNs = 1'000'000'000;  // for processes that outlive the program
-constexpr int kMostRefusals = 1000;               // that are named
+constexpr std::size_t kMostRefusals = 1000;       // that are named, and as many that attach never heard of
 
 // All processes of the program.
 class Watch {
@@ -49,8 +50,8 @@ class Watch {
   const AttachEnd& end() const { return end_; }
   std::vector<CollectWindow> windows(std::int64_t until_ns) const { return windows_.until(until_ns); }
 
-  // Until the program has ended and everybody has an answer who waited for one then, and until its processes have
-  // ended, too, or a second later.
+  // Until the program has ended and everybody has an answer who waited for one then, or accept() has given none of them
+  // for a second, and until its processes have ended, too, or a second later.
   void follow(WatchedProgram& program) {
     while (!is_over()) {
       wait_for_any(program);
@@ -71,25 +72,27 @@ class Watch {
     take_finished(true);
     if (counters_) end_.collectors.push_back(counters_->finish());
     name_missed();
-    if (refusals_ > kMostRefusals)
-      setup_.on_note("", fmt::format("{} more were not collected", refusals_ - kMostRefusals));
+    if (unnamed_ > 0) setup_.on_note("", fmt::format("{} more were not collected", unnamed_));
     end_.wait_status = *program.end();
   }
 
  private:
   bool is_late() const { return ended_ns_ != 0 && now_ns() - ended_ns_ >= kGraceNs; }
+  bool is_deaf() const { return deaf_ns_ != 0 && now_ns() - std::max(deaf_ns_, ended_ns_) >= kGraceNs; }
   bool is_over() const {
     const bool all_ended = attached_.empty() && !socket_.expects_requests();
-    return ended_ns_ != 0 && most_waiting_ <= 0 && (all_ended || is_late());
+    return ended_ns_ != 0 && (most_waiting_ <= 0 || is_deaf()) && (all_ended || is_late());
   }
 
   void wait_for_any(const WatchedProgram& program) {
+    const auto asks = static_cast<short>(deaf_ns_ == 0 ? POLLIN : 0);
     polled_.assign({{.fd = program.descriptor(), .events = POLLIN, .revents = 0},
-                    {.fd = socket_.descriptor(), .events = POLLIN, .revents = 0}});
+                    {.fd = socket_.descriptor(), .events = asks, .revents = 0}});
     for (const std::unique_ptr<Attachment>& attachment : attached_)
       polled_.push_back({.fd = attachment->connection(), .events = POLLIN, .revents = 0});
     constexpr int kForever = -1;
-    const bool idle = attached_.empty() && finishing_.empty() && !socket_.expects_requests() && !program.end();
+    const bool idle =
+        attached_.empty() && finishing_.empty() && !socket_.expects_requests() && !program.end() && deaf_ns_ == 0;
     ::poll(polled_.data(), polled_.size(), busy_ ? 0 : idle ? kForever : kNapMs);
   }
 
@@ -106,6 +109,7 @@ class Watch {
   void accept_some() {
     AttachSocket::Asked asked = socket_.take();
     if (ended_ns_ != 0) most_waiting_ = asked.all ? 0 : most_waiting_ - asked.accepted;
+    follow_deafness(asked);
     for (const AttachSocket::Refusal& one : asked.refused) refuse(one.process, one.why);
     if (asked.of_other_users > 0 && !knows_strangers_)
       setup_.on_note("",
@@ -113,6 +117,19 @@ class Watch {
                      "start attach as the user whose programs it is to watch");
     knows_strangers_ |= asked.of_other_users > 0;
     for (std::unique_ptr<AttachedProcess>& process : asked.processes) attach(std::move(process));
+  }
+
+  // Said at its first time.
+  void follow_deafness(const AttachSocket::Asked& asked) {
+    if (asked.error == 0 || asked.accepted > 0) {
+      deaf_ns_ = 0;
+    } else if (deaf_ns_ == 0) {
+      deaf_ns_ = now_ns();
+      if (!std::exchange(was_deaf_, true))
+        setup_.on_note("", fmt::format("processes that ask to be collected are not heard, nor counted, while accept() "
+                                       "fails: {}",
+                                       std::strerror(asked.error)));
+    }
   }
 
   void attach(std::unique_ptr<AttachedProcess> process) {
@@ -150,16 +167,18 @@ class Watch {
 
   void refuse(const std::string& process, const std::string& why) {
     ++end_.not_collected;
-    if (++refusals_ <= kMostRefusals) setup_.on_note(process, "not collected: " + why);
+    if (++refusals_ <= kMostRefusals)
+      setup_.on_note(process, "not collected: " + why);
+    else
+      ++unnamed_;
   }
 
   // However many others were named.
   void name_missed() {
-    for (const std::string& process : missed_processes(collection_)) {
-      ++end_.not_collected;
-      setup_.on_note(process,
-                     "not collected: it waited 5 s and nobody heard it; attach was stopped, or too many asked at once");
-    }
+    const MissedProcesses missed = missed_processes(collection_, kMostRefusals);
+    for (const MissedProcess& process : missed.first) setup_.on_note(process.name, "not collected: " + process.why);
+    end_.not_collected += static_cast<int>(missed.number);
+    unnamed_ += missed.number - static_cast<std::int64_t>(missed.first.size());
   }
 
   // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
@@ -208,7 +227,11 @@ class Watch {
   int most_waiting_ = AttachSocket::kMostWaiting;  // of those who waited for an answer then
   std::vector<pollfd> polled_;
   AttachEnd end_;
-  int numbered_ = 0, refusals_ = 0;  // processes that asked; notes of those that were refused
+  int numbered_ = 0;          // processes that asked
+  std::size_t refusals_ = 0;  // of them
+  std::int64_t unnamed_ = 0;  // that no note names
+  std::int64_t deaf_ns_ = 0;  // since when accept() fails while somebody waits; 0: it does not
+  bool was_deaf_ = false;
   bool knows_strangers_ = false;
   bool busy_ = false;
 };

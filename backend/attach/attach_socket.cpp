@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -146,12 +147,19 @@ AttachSocket::Asked AttachSocket::take() {
   return asked;
 }
 
+// After accept() gave nobody: it fails for want of a descriptor, too, where nobody waits.
+void AttachSocket::end_turn(Asked& asked) const {
+  const int error = errno;
+  pollfd asks = {.fd = socket_, .events = POLLIN, .revents = 0};
+  asked.all = error == EAGAIN || ::poll(&asks, 1, 0) == 0;
+  if (!asked.all && error != EINTR && error != ECONNABORTED) asked.error = error;
+}
+
 // Whether there was one.
 bool AttachSocket::accept_one(Asked& asked) {
   const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (connection < 0) {
-    asked.all = errno == EAGAIN;
-    if (errno == EMFILE || errno == ENFILE) refuse_without_descriptors(asked);
+    errno == EMFILE || errno == ENFILE ? refuse_without_descriptors(asked) : end_turn(asked);
     return false;
   }
   ++asked.accepted;
@@ -206,7 +214,7 @@ void AttachSocket::refuse_without_descriptors(Asked& asked) {
   const int connection = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   const bool is_known = connection >= 0 && is_own(connection, peer);
   asked.accepted += connection >= 0;
-  asked.all = connection < 0;
+  if (connection < 0) end_turn(asked);
   if (connection >= 0) ::close(connection);
   if (is_known)
     asked.refused.push_back({name_of(peer.pid), words_of(error)});

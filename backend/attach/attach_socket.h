@@ -75,6 +75,7 @@ class AttachSocket {
     int of_other_users = 0;  // refused, too
     int accepted = 0;        // connections, whoever made them
     bool all = false;        // nobody else waited
+    int error = 0;           // somebody waits whom accept() does not give: its errno
   };
   // Looks at a bounded number of connections, whoever made them, and waits for nobody.
   Asked take();
@@ -90,6 +91,7 @@ class AttachSocket {
   bool accept_one(Asked& asked);
   bool answer(const Silent& peer, Asked& asked) const;
   void refuse_without_descriptors(Asked& asked);
+  void end_turn(Asked& asked) const;
 
   std::string name_;
   int socket_ = -1;

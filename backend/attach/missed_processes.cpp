@@ -2,12 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <sstream>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
 
+#include "backend/base/errno_remedy.h"
 #include "backend/base/regular_file.h"
 #include "backend/base/utf8.h"
 
@@ -15,33 +20,60 @@ namespace spscope {
 namespace {
 
 constexpr int kRoomBytes = 4096;  // taken before the disk is full
-constexpr std::size_t kMostBytes = 256 << 10;
+constexpr std::size_t kMostBytes = 64 << 20, kPieceBytes = 64 << 10;
 
 std::string path_in(const CollectingNote& note) { return fmt::format("{}/{}.missed", note.folder, note.stem); }
+
+std::string why_missed(int error) {
+  if (error == EAGAIN || error == EINTR)
+    return "it waited 5 s and nobody heard it; attach was stopped, or too many asked at once";
+  const std::string remedy = remedy_of(error);
+  return fmt::format("it could not ask attach: {}{}{}", std::strerror(error), remedy.empty() ? "" : "; ", remedy);
+}
+
+// "4711 11 python"; nothing: it is no line of a process.
+std::optional<MissedProcess> process_of(std::string_view line) {
+  int pid = 0, error = 0;
+  const char* const end = line.data() + line.size();
+  const auto [after_pid, no_pid] = std::from_chars(line.data(), end, pid);
+  if (no_pid != std::errc() || after_pid == end || *after_pid != ' ') return std::nullopt;
+  const auto [after_error, no_error] = std::from_chars(after_pid + 1, end, error);
+  if (no_error != std::errc() || after_error == end || *after_error != ' ') return std::nullopt;
+  const std::string name = clean_text(std::string(after_error + 1, end)).text;
+  return MissedProcess{fmt::format("{} (process {})", name, pid), why_missed(error)};
+}
 
 }  // namespace
 
 std::string make_missed_file(const CollectingNote& note) {
-  std::string path = path_in(note);
+  const std::string path = path_in(note);
+  struct stat of = {};
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return path;
+  if (fd < 0) return "";
   static_cast<void>(::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, kRoomBytes));
+  const bool is_known = ::fstat(fd, &of) == 0;
   ::close(fd);
-  return path;
+  return is_known ? fmt::format("{}:{}:{}", of.st_dev, of.st_ino, path) : "";
 }
 
-std::vector<std::string> missed_processes(const CollectingNote& note) {
+MissedProcesses missed_processes(const CollectingNote& note, std::size_t most) {
   const RegularFile file(path_in(note));
-  std::istringstream lines(file.is_open() ? file.read_at(0, kMostBytes) : "");
-  std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) {
-    int pid = 0;
-    const std::size_t space = std::min(line.find(' '), line.size());
-    const auto [end, error] = std::from_chars(line.data(), line.data() + space, pid);
-    if (error == std::errc() && end == line.data() + space && space < line.size())
-      names.push_back(fmt::format("{} (process {})", clean_text(line.substr(space + 1)).text, pid));
+  MissedProcesses missed;
+  std::string rest;  // of a line whose end is in the next piece
+  for (std::size_t offset = 0; file.is_open() && offset < kMostBytes; offset += kPieceBytes) {
+    const std::string piece = file.read_at(offset, kPieceBytes);
+    rest += piece;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = rest.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      std::optional<MissedProcess> process = process_of(std::string_view(rest).substr(begin, end - begin));
+      missed.number += process.has_value();
+      if (process && missed.first.size() < most) missed.first.push_back(std::move(*process));
+    }
+    rest.erase(0, begin);
+    if (rest.size() > kPieceBytes) rest.clear();  // no process wrote such a line
+    if (piece.size() < kPieceBytes) break;
   }
-  return names;
+  return missed;
 }
 
 }  // namespace spscope

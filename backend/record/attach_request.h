@@ -3,11 +3,11 @@
 // attach listens on an abstract socket (of Linux: a name that is no file) of kind SOCK_SEQPACKET, named in the
 // environment of the program. A process connects and sends an AttachRequest; the answer is one byte, kAttachAccepted,
 // with the descriptor of a SharedTrace, or the end of the connection. A process that cannot take the memory sends an
-// AttachFault; one that nobody heard, since too many wait in the backlog of the socket, appends "PID NAME" to a file of
-// attach. The connection then says only that the other side is there: it ends with the process, however that ends.
-// attach sends a byte, kAttachWake, when it has changed SharedTrace::windows. Since neither the socket nor the memory
-// has a name in a file system, nothing is left of them when both sides are killed at once. Each side requires the other
-// to be of its own user.
+// AttachFault; one that could not connect, as where too many wait in the backlog of the socket, appends "PID ERRNO
+// NAME" to a file of attach. The connection then says only that the other side is there: it ends with the process,
+// however that ends. attach sends a byte, kAttachWake, when it has changed SharedTrace::windows. Since neither the
+// socket nor the memory has a name in a file system, nothing is left of them when both sides are killed at once. Each
+// side requires the other to be of its own user.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace spscope {
 
 // The socket's name, without the zero that abstract names begin with.
 inline constexpr const char* kAttachVariable = "SPSCOPE_ATTACH";
-// The path of the file of those whom nobody heard.
+// The file of those who could not connect, "DEVICE:INODE:PATH": a process writes to no other file that it finds there.
 inline constexpr const char* kMissedVariable = "SPSCOPE_ATTACH_MISSED";
 
 struct AttachRequest {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -26,36 +27,58 @@ namespace {
 
 constexpr int kPatienceMs = 5000;  // the program waits so long in its start
 
-// attach never heard of this process, and counts it by its line.
-void tell_missed() {
-  const char* const path = ::secure_getenv(kMissedVariable);
-  const int fd = path == nullptr ? -1 : ::open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return;
-  const std::string line = std::to_string(::getpid()) + " " + program_invocation_short_name + "\n";
-  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
-  ::close(fd);
+// attach never heard of this process, and counts it by its line in the file that attach made, and in no other.
+void tell_missed(int error) {
+  const char* const text = ::secure_getenv(kMissedVariable);
+  if (text == nullptr) return;
+  const char* const end = text + std::strlen(text);
+  dev_t device = 0;
+  ino_t inode = 0;
+  const auto [after_device, no_device] = std::from_chars(text, end, device);
+  if (no_device != std::errc() || *after_device != ':') return;
+  const auto [after_inode, no_inode] = std::from_chars(after_device + 1, end, inode);
+  if (no_inode != std::errc() || *after_inode != ':') return;
+  const OwnDescriptor file(::open(after_inode + 1, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const std::string line =
+      std::to_string(::getpid()) + " " + std::to_string(error) + " " + program_invocation_short_name + "\n";
+  [[maybe_unused]] ssize_t written = 0;
+  if (file.leads_to(device, inode)) written = ::write(file.number(), line.data(), line.size());
+  file.close();
 }
 
-// A connected socket of `spscope attach` of this user; -1: there is none.
-int connect_to(std::string_view name) {
+// Waits where many ask at once, or attach is stopped. 0, or the errno: EAGAIN after kPatienceMs. SIGCONT interrupts it,
+// whichever signals are blocked; one try follows where the time was over by then.
+int connect_in_time(const OwnDescriptor& socket, const sockaddr_un& address, socklen_t bytes) {
+  constexpr std::int64_t kLastTryUs = 1000;
+  const std::int64_t give_up_ns = now_ns() + std::int64_t{kPatienceMs} * 1'000'000;
+  for (;;) {
+    const std::int64_t left_us = (give_up_ns - now_ns()) / 1000, wait_us = std::max(left_us, kLastTryUs);
+    const timeval patience = {.tv_sec = wait_us / 1'000'000, .tv_usec = wait_us % 1'000'000};
+    if (!socket.is_ours()) return EBADF;
+    ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return 0;
+    if (errno != EINTR || left_us <= 0) return errno;
+  }
+}
+
+// A connected socket of `spscope attach` of this user; nobody's: there is none.
+OwnDescriptor connect_to(std::string_view name) {
+  const OwnDescriptor none(-1);
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  if (name.empty() || name.size() >= sizeof address.sun_path) return -1;
+  if (name.empty() || name.size() >= sizeof address.sun_path) return none;
   std::copy(name.begin(), name.end(), address.sun_path + 1);
-  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
-  // connect() waits where many ask at once, or attach is stopped.
-  constexpr timeval kPatience = {.tv_sec = kPatienceMs / 1000, .tv_usec = 0};
-  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const OwnDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const int error = socket.number() < 0 ? errno : connect_in_time(socket, address, bytes);
+  if (error != 0 && error != ECONNREFUSED) tell_missed(error);  // refused: attach has ended
   ucred peer = {};
   socklen_t length = sizeof peer;
-  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const bool is_connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), bytes) == 0;
-  if (!is_connected && errno == EAGAIN) tell_missed();
-  if (is_connected && ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid())
-    return fd;
-  ::close(fd);
-  return -1;
+  if (error == 0 && socket.is_ours() && ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+      peer.uid == ::geteuid())
+    return socket;
+  socket.close();
+  return none;
 }
 
 SharedTrace* map(int fd) {
@@ -66,13 +89,13 @@ SharedTrace* map(int fd) {
 }
 
 // The memory that comes with the answer; nothing: refused, no answer, or it cannot be taken, which is told.
-SharedTrace* receive_memory(int fd) {
-  pollfd readable = {.fd = fd, .events = POLLIN, .revents = 0};
+SharedTrace* receive_memory(const OwnDescriptor& socket) {
+  pollfd readable = {.fd = socket.number(), .events = POLLIN, .revents = 0};
   const std::int64_t give_up_ns = now_ns() + std::int64_t{kPatienceMs} * 1'000'000;
   int ready = 0;
   do ready = ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(0, give_up_ns - now_ns()) / 1'000'000));
   while (ready < 0 && errno == EINTR);
-  if (ready != 1) return nullptr;
+  if (ready != 1 || !socket.is_ours()) return nullptr;
   char answer = 0;
   iovec data = {.iov_base = &answer, .iov_len = 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -81,7 +104,7 @@ SharedTrace* receive_memory(int fd) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (::recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != 1 || answer != kAttachAccepted) return nullptr;
+  if (::recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC) != 1 || answer != kAttachAccepted) return nullptr;
   const cmsghdr* const head = CMSG_FIRSTHDR(&message);
   // A process that may open no more files gets the answer without the descriptor.
   const bool has_memory = head != nullptr && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int));
@@ -94,52 +117,62 @@ SharedTrace* receive_memory(int fd) {
     fault.error = errno;
     ::close(given);
   }
-  if (memory == nullptr) static_cast<void>(::send(fd, &fault, sizeof fault, MSG_NOSIGNAL));
+  if (memory == nullptr && socket.is_ours())
+    static_cast<void>(::send(socket.number(), &fault, sizeof fault, MSG_NOSIGNAL));
   return memory;
 }
 
 }  // namespace
 
+OwnDescriptor::OwnDescriptor(int number) : number_(number) {
+  struct stat of = {};
+  if (number < 0 || ::fstat(number, &of) != 0) return;
+  device_ = of.st_dev;
+  inode_ = of.st_ino;
+}
+
+bool OwnDescriptor::leads_to(dev_t device, ino_t inode) const {
+  struct stat now = {};
+  return number_ >= 0 && ::fstat(number_, &now) == 0 && now.st_dev == device && now.st_ino == inode;
+}
+
+void OwnDescriptor::close() const {
+  if (is_ours()) ::close(number_);
+}
+
 std::optional<Connection> Connection::open() {
   const char* const name = std::getenv(kAttachVariable);
-  const int fd = name == nullptr ? -1 : connect_to(name);
-  if (fd < 0) return std::nullopt;
+  const OwnDescriptor socket = name == nullptr ? OwnDescriptor(-1) : connect_to(name);
   AttachRequest request;
   request.rank = first_rank().value_or(-1);
   SharedTrace* memory = nullptr;
-  if (::send(fd, &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request))
-    memory = receive_memory(fd);
-  struct stat of = {};
-  if (memory != nullptr && ::fstat(fd, &of) == 0) return Connection(fd, of, memory);
-  ::close(fd);
+  if (socket.is_ours() &&
+      ::send(socket.number(), &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request))
+    memory = receive_memory(socket);
+  if (memory != nullptr) return Connection(socket, memory);
+  socket.close();
   return std::nullopt;
 }
 
-// A program may close descriptors that it does not know, as daemons and sandboxes do, and get their numbers anew.
-bool Connection::is_ours() const {
-  struct stat now = {};
-  return ::fstat(socket_, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
-}
-
 bool Connection::wait_for_end(int most_ms) const {
-  if (!is_ours()) return true;
-  pollfd readable = {.fd = socket_, .events = POLLIN, .revents = 0};
+  if (!socket_.is_ours()) return true;
+  pollfd readable = {.fd = socket_.number(), .events = POLLIN, .revents = 0};
   if (::poll(&readable, 1, most_ms) <= 0) return false;
   // A byte says that windows have changed; without one it is the end.
-  if (!is_ours()) return true;
+  if (!socket_.is_ours()) return true;
   char byte = 0;
-  const ssize_t received = ::recv(socket_, &byte, 1, MSG_DONTWAIT);
+  const ssize_t received = ::recv(socket_.number(), &byte, 1, MSG_DONTWAIT);
   return received == 0 || (received < 0 && errno != EAGAIN);
 }
 
 void Connection::close() const {
-  if (is_ours()) ::shutdown(socket_, SHUT_RDWR);
+  if (socket_.is_ours()) ::shutdown(socket_.number(), SHUT_RDWR);
 }
 
 void Connection::leave_to_parent() const {
   ::mmap(memory_, sizeof(SharedTrace), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
          -1, 0);
-  if (is_ours()) ::close(socket_);
+  socket_.close();
 }
 
 }  // namespace spscope::inject

@@ -15,7 +15,7 @@ RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"
 OF_LAUNCHERS = (*RANKS, "SLURM_TMPDIR")
 STRANGER = """import os, socket, sys
 if os.geteuid() == 0:
-    os.setuid(65534)
+    os.setuid(int(sys.argv[2]))
 while True:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
         one.connect("\\0" + sys.argv[1])"""
@@ -42,6 +42,7 @@ class Attached(unittest.TestCase):
         (self.home / "scratch").mkdir()
         self.out = self.home / "out.db"
         self.window = ()  # flags that say when attach collects
+        self.strangers = 0
         self.environment = {name: value for name, value in os.environ.items() if name not in OF_LAUNCHERS + OF_TOOLS}
         self.environment["TMPDIR"] = str(self.home / "scratch")
 
@@ -61,8 +62,11 @@ class Attached(unittest.TestCase):
         return done
 
     def start_stranger(self, name):
-        """A process of another user, which asks the socket of attach again and again; where this is not root's, of this user."""
-        stranger = subprocess.Popen([sys.executable, "-c", STRANGER, name], stderr=subprocess.DEVNULL)
+        """A process of another user, each of another, which asks the socket of attach again and again; where this is not
+        root's, of this user."""
+        uid = 65534 - self.strangers % 3
+        self.strangers += 1
+        stranger = subprocess.Popen([sys.executable, "-c", STRANGER, name, str(uid)], stderr=subprocess.DEVNULL)
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
 
