@@ -47,6 +47,19 @@ std::string code_text(const Job& job) {
   return "the costs of " + (file.empty() ? preset.name : std::filesystem::path(file).filename().string());
 }
 
+std::string rate_note(const Job& job) {
+  const ClusterPreset& preset = job.cluster.preset;
+  const GpuProfile* gpu = find_gpu(preset.gpu);
+  const AttentionKernelProfile* kernel = gpu == nullptr ? nullptr : gpu->find_kernel(preset.attention_kernel);
+  if (kernel == nullptr || kernel->tflops.from != NumberOrigin::kAssumed) return "";
+  constexpr std::string_view kTaken = "taken from ", kAssumption = "assumption: ";
+  const std::string& source = kernel->tflops.source;
+  const std::string how = source.starts_with(kTaken)        ? source.substr(0, source.find(": "))
+                          : source.starts_with(kAssumption) ? "assumed: " + source.substr(kAssumption.size())
+                                                            : "assumed";
+  return fmt::format("The rate of {} on {} is {}.", kernel->name, gpu->name, how);
+}
+
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
                                          const Engine* engine, double error, const QuietRun& options) {
   const ClusterPreset& preset = job.cluster.preset;

@@ -14,6 +14,10 @@ namespace spscope {
 // "fa3 in compiled code"; "the costs of mine.toml" where a cluster gives its costs one by one.
 std::string code_text(const Job& job);
 
+// "The rate of sparge on h100 is taken from FlashAttention-2.", where no published rate is of this kernel on this GPU;
+// else "".
+std::string rate_note(const Job& job);
+
 struct OtherTime {
   std::string text = {};           // "fa2 in official code"
   std::int64_t end_to_end_ns = 0;  // 0: it cannot run

@@ -4,7 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include "backend/config/cluster.h"
 #include "backend/config/validate.h"
@@ -57,6 +63,34 @@ TEST(ProfileLayers, ReadBackEqualAndSayWhereEachNumberIsFrom) {
   for (const ImplementationProfile& implementation : implementation_profiles())
     expect_whole(implementation, implementation_toml(implementation), parse_implementation);
   for (const std::string_view name : {"compiled", "official", "eager"}) EXPECT_NE(find_implementation(name), nullptr);
+}
+
+// What is called measured was measured of this kernel and on this GPU: attention.csv has the rates that were published.
+// STA's is in its paper.
+TEST(ProfileLayers, ARateIsMeasuredWhereOneOfThisKernelOnThisGpuIsPublished) {
+  const std::map<std::string, std::string> published = {{"FA2", "fa2"},
+                                                        {"FA3", "fa3"},
+                                                        {"FA3-fp8", "fa3-fp8"},
+                                                        {"cuDNN 2024", "cudnn"},
+                                                        {"SageAttn2-8b", "sage2"},
+                                                        {"Sage int8+fp8", "sage2"},
+                                                        {"Sage int8+fp16", "sage"}};
+  std::set<std::string> known = {"h100 sta"};
+  std::ifstream file(std::string(SPSCOPE_SOURCE_DIR) + "/bench/measured/attention.csv");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream cells(line);
+    std::vector<std::string> row;
+    for (std::string one; std::getline(cells, one, ',');) row.push_back(one);
+    std::string gpu = row[3] == "RTX4090" ? "4090" : row[3];
+    std::ranges::transform(gpu, gpu.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (const auto kernel = published.find(row[14]); kernel != published.end())
+      known.insert(gpu + " " + kernel->second);
+  }
+  ASSERT_GT(known.size(), 10u);
+  for (const GpuProfile& gpu : gpu_profiles())
+    for (const AttentionKernelProfile& kernel : gpu.kernels)
+      EXPECT_TRUE(kernel.tflops.from != NumberOrigin::kMeasured || known.contains(gpu.name + " " + kernel.name))
+          << gpu.name << " " << kernel.name;
 }
 
 TEST(ProfileLayers, RefuseWhatTheyDoNotKnow) {
