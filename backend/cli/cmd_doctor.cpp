@@ -107,6 +107,7 @@ std::vector<std::string> damage_of(const FileFindings& found) {
   const auto add = [&](std::int64_t count, const char* what) {
     if (count > 0) damage.push_back(fmt::format("{} {}", count, what));
   };
+  if (found.bad_page_checksums) damage.emplace_back("damaged checksums of its pages");
   add(found.bad_pages, "damaged pages");
   add(found.bad_chunks, "chunks that cannot be read");
   add(found.bad_rows, "damaged rows beside chunks");
@@ -114,15 +115,21 @@ std::vector<std::string> damage_of(const FileFindings& found) {
   return damage;
 }
 
+// Of a stored run.
+std::string verdict(const FileFindings& found) {
+  if (const std::vector<std::string> damage = damage_of(found); !damage.empty())
+    return "Damaged: the file has " + listed(damage) + ".";
+  const bool is_marked = std::ranges::any_of(found.list, [](const Finding& f) { return !f.ok && f.name != "pages"; });
+  return (found.unchecked.empty()
+              ? "No damage found."
+              : fmt::format("No damage found in what was checked. Its pages were not: {}.", found.unchecked)) +
+         (is_marked ? " Lines with ! say what is missing." : "");
+}
+
 int doctor(CommandContext& context, const std::string& path) {
   const FileFindings found = findings_of(path);
   const std::vector<std::string> damage = damage_of(found);
-  if (found.of_file && !context.json) {
-    const auto marked = std::ranges::count(found.list, false, &Finding::ok);
-    context.out << (!damage.empty() ? "Damaged: the file has " + listed(damage) + ".\n"
-                    : marked > 0    ? "No damage found. Lines with ! say what is missing.\n"
-                                    : "No damage found.\n");
-  }
+  if (found.of_file && !context.json) context.out << verdict(found) << '\n';
   print_findings(context, found.list);
   if (!damage.empty())
     throw Error(ErrorCode::kStoreCorrupt, fmt::format("\"{}\" has {}", path, listed(damage)),

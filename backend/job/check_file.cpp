@@ -200,25 +200,31 @@ std::int64_t add_recipes(std::vector<Finding>& findings, const StoreReader& read
   return wrong;
 }
 
-// Whether the pages of the file are those that were written, each that is not with the table it belongs to. How many
-// are not.
-std::int64_t add_pages(std::vector<Finding>& findings, const std::string& path) {
-  constexpr std::size_t kMostNamed = 100;
-  const CheckedPages checked = check_pages(path);
-  switch (checked.state) {
+// Why pages cannot be compared with their checksums; "": they can.
+std::string why_unchecked(PageChecksums::State state) {
+  switch (state) {
     case PageChecksums::State::kNone:
-      findings.push_back(
-          {"pages", "without checksums: another program wrote the file anew; pages cannot be checked", false});
-      return 0;
+      return "another program wrote the file anew, without checksums";
     case PageChecksums::State::kEdited:
-      findings.push_back(
-          {"pages", "another program changed the file after it was written; pages cannot be checked", false});
-      return 0;
+      return "another program changed the file after it was written";
     case PageChecksums::State::kDamaged:
-      findings.push_back({"pages", "their checksums are damaged", false});
-      return 0;
+      return "their checksums are damaged";
     case PageChecksums::State::kThere:
       break;
+  }
+  return "";
+}
+
+// Whether the pages of the file are those that were written, each that is not with the table it belongs to.
+void add_pages(FileFindings& found, const std::string& path) {
+  constexpr std::size_t kMostNamed = 100;
+  std::vector<Finding>& findings = found.list;
+  const CheckedPages checked = check_pages(path);
+  found.unchecked = why_unchecked(checked.state);
+  found.bad_page_checksums = checked.state == PageChecksums::State::kDamaged;
+  if (!found.unchecked.empty()) {
+    findings.push_back({"pages", "not checked: " + found.unchecked, false});
+    return;
   }
   findings.push_back({"pages",
                       checked.bad.empty()
@@ -230,7 +236,7 @@ std::int64_t add_pages(std::vector<Finding>& findings, const std::string& path) 
                         checked.bad[i].owner.empty() ? "damaged" : "damaged, of " + checked.bad[i].owner, false});
   if (checked.bad.size() > kMostNamed)
     findings.push_back({"", fmt::format("and {} more pages", checked.bad.size() - kMostNamed), false});
-  return std::ssize(checked.bad);
+  found.bad_pages = std::ssize(checked.bad);
 }
 
 // Runs the parts of a check. Of a file with damaged pages, a part that cannot be read is a finding, and the others
@@ -353,7 +359,7 @@ void add_content(FileFindings& found, const std::string& path) {
 FileFindings check_file(const std::string& path) {
   FileFindings found;
   found.list.push_back({"file", path});
-  found.bad_pages = add_pages(found.list, path);
+  add_pages(found, path);
   Parts(found.list, found.bad_pages > 0).run("content", [&] { add_content(found, path); });
   return found;
 }

@@ -15,7 +15,9 @@ struct Finding {
 struct FileFindings {
   std::vector<Finding> list;
   bool of_file = false;                       // and not of a machine or a folder
+  std::string unchecked = {};                 // why pages have not been compared with checksums; "": they have
   std::int64_t bad_pages = 0;                 // that differ from their checksums
+  bool bad_page_checksums = false;            // these are damaged themselves
   std::int64_t bad_chunks = 0, bad_rows = 0;  // damaged; bad_rows: packed rows of other tables than `chunk`
   std::int64_t disagreements = 0;             // figures that the file holds twice and that differ
 };

@@ -11,6 +11,14 @@ expect_exit 0 run --set "model.grid=1,8,8" --set model.heads=2 --set model.head_
 expect_exit 0 doctor kept.db
 [ "$(head -1 "$out")" = 'No damage found.' ] || fail "the verdict is not the first line"
 expect_out '1 plan, 1 mask, 2 mask_thumbnail' '1 with 1 plans and 40 timelines, all readable'
+edited kept.db "UPDATE machine_fact SET value = 'another'"
+expect_exit 0 doctor damaged.db
+[ "$(head -1 "$out")" = 'No damage found in what was checked. Its pages were not: another program changed the file after it was written.' ] ||
+  fail "the verdict does not say what was not checked"
+cp kept.db damaged.db
+printf '\377\377\377\377' | dd of=damaged.db bs=1 seek=$(($(stat -c %s damaged.db) - 12)) conv=notrunc status=none
+expect_exit 2 doctor damaged.db
+expect_out 'Damaged: the file has damaged checksums of its pages'
 expect_sql kept.db 1 'SELECT (SELECT count(*) FROM lod_level) > 0 AND (SELECT count(*) FROM lod_strip) > 0'
 
 # damaged TABLE ROW COLUMN WHERE: what every table has in common. ROW is what doctor calls the damaged row.
