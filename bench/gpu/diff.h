@@ -5,7 +5,8 @@
 
 namespace spscope::gpu_check {
 
-// For people: whose results they are, the checks that ended otherwise, and each figure that both have with B over A.
+// For people: whose results they are, the checks that ended otherwise, and each figure of checks that both ran, with
+// B over A where both have it. "-" is one that is missing, or no number.
 // Throws Error where a path holds no results.
 std::string difference(const std::string& a, const std::string& b);
 

@@ -77,6 +77,15 @@ expect 0 --diff fake/results.json killed/results.json
 grep -qE '^pack +pack over copy ' out || fail "figures of two results side by side"
 grep -qE '^only A ran .*conformance-8, ' out || fail "checks that one side has not run"
 expect 2 --diff fake/results.json fake/results.md
+# Of a check that only the second ran, and a figure that is no number in the first.
+python3 -B -c 'import json
+results = json.load(open("fake/results.json"))
+results["checks"] = [check for check in results["checks"] if check["name"] != "measure"]
+next(check for check in results["checks"] if check["name"] == "pack")["figures"][0]["value"] = None
+json.dump(results, open("edited.json", "w"))'
+expect 0 --diff edited.json fake/results.json
+grep -qE '^only B ran .*measure' out || fail "a check that only the second has"
+grep -qE '^pack +[a-z].* - +[0-9.e+-]+ +- ' out || fail "a figure that is no number"
 
 # What has passed is not run again; what failed, or was skipped (collect-nccl), is.
 SPSCOPE_FAKE_CUDA='fail=spscope_attend*:1' expect 1 --tiny --only measure --out fake
