@@ -67,13 +67,13 @@ Subject at_worst_pass(const StrategyResult& s, std::optional<int> rank) {
 
 // "ranks wait 4.41 ms for rank 2, which computes 12 % longer than the mean"; without the words of a rank where they do
 // not say more.
-void add_late(const std::optional<LateRank>& late, const Sentence& wait, std::int64_t wait_ns, const StrategyResult& s,
-              double passes, SentenceBuilder& words) {
+void add_late(const std::optional<LateRank>& late, const Sentence& wait, const std::string& other, std::int64_t wait_ns,
+              const StrategyResult& s, double passes, SentenceBuilder& words) {
   constexpr double kShown = 0.0005;  // reads as 0.1 % and more
   constexpr std::int64_t kLargePart = 5;
   // Figures of one rank over all layer passes explain waits that are for it in nearly all of them.
   constexpr double kNearlyAll = 0.9;
-  words.add("ranks wait ").add(wait);
+  words.add("ranks wait ").add(wait).add(other.empty() ? "" : other + ",");
   if (!late) return words.add(" for late ones"), void();
   if (late->share < kNearlyAll && s.by_layer.size() > 1) {
     words.add(" for ").name("the busiest one", at_worst_pass(s, {}));
@@ -132,7 +132,7 @@ class CauseWords {
         words.add("its transfers run beside compute, which they slow by ").add(time(cause));
         return words.add(other(cause)).add(" (a fitted number)"), void();
       case Cause::kLateRank:
-        return add_late(reason_.late, time(cause), ns(slower_, cause), slower_, passes_, words);
+        return add_late(reason_.late, time(cause), other(cause), ns(slower_, cause), slower_, passes_, words);
       case Cause::kLatency:
         words.add("the start of its transfers is exposed for ").add(time(cause)).add(other(cause));
         return words.add(messages()), void();

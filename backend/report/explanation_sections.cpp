@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 
+#include "backend/base/listed.h"
 #include "backend/report/conclusion.h"
 #include "backend/report/explain.h"
 #include "backend/report/format.h"
@@ -226,13 +227,20 @@ std::string help_text(const StrategyExplanation& e) {
                      condition_text(best.edit));
 }
 
-// What "other" below 0 means, where it is; else "".
-std::string early_note(std::span<const StrategyExplanation> strategies) {
-  const bool early = std::ranges::any_of(
-      strategies, [](const StrategyExplanation& e) { return e.mean_terms[TimeTerm::kEndWait] < 0; });
-  if (!early) return "";
-  return "Some ranks start this layer pass while others still finish the one before. Their terms include that time "
-         "and the makespan does not, so end_wait and other can be below 0.";
+// Why a number of the tables that are shown is below 0, and for whom; "": none is. `all`: the terms are shown, too.
+std::string early_note(std::span<const StrategyExplanation> strategies, bool all) {
+  const auto below_zero = [&](const auto& number_of) {
+    std::vector<std::string> labels;
+    for (const StrategyExplanation& e : strategies)
+      if (e.missing.empty() && number_of(e.mean_terms) < 0) labels.push_back(e.label);
+    return listed(labels);
+  };
+  const std::string in_other = below_zero([](const TimeTerms&terms) { return terms.of(TimeColumn::kOther); }),
+                    in_term = below_zero([](const TimeTerms&terms) { return terms[TimeTerm::kEndWait]; });
+  const bool is_column = !in_other.empty();
+  if (!is_column && (!all || in_term.empty())) return "";
+  return fmt::format("{} is below 0 for {}: ranks start this layer pass while others still finish the one before.",
+                     is_column ? "Other" : "The term end_wait", is_column ? in_other : in_term);
 }
 
 // Which is fastest in this layer pass, as far as these times show it; "" for one strategy without a time.
@@ -316,7 +324,7 @@ std::vector<Section> explanation_sections(const Explanation& explanation, ShownS
   add_answer(explanation, strategies, answer);
   Section all{"layer-pass", "All strategies", {}};
   all.blocks.push_back(overview(explanation));
-  if (std::string note = early_note(explanation.strategies); !note.empty())
+  if (std::string note = early_note(explanation.strategies, shown == ShownStrategies::kAll); !note.empty())
     all.blocks.push_back(Paragraph{std::move(note), Tone::kNote});
   if (shown == ShownStrategies::kTwo)
     all.blocks.push_back(

@@ -100,13 +100,18 @@ Cell change_cell(std::optional<std::int64_t> now, std::optional<std::int64_t> th
   return text_cell(fmt::format("{:+.1f} %", 100 * (static_cast<double>(*then) / static_cast<double>(*now) - 1)));
 }
 
-// What makes the fastest slower than it is, or as it is slower than it would be.
+// What makes the fastest slower than it is, or as it is slower than it would be. What it sends in both is no cause.
 std::string why_changed(const Comparison& now, const Comparison& then, const WhatIf& what_if, OfPasses of) {
   const StrategyResult* before = fastest(now);
   const StrategyResult* after = before == nullptr ? nullptr : then.find(before->id);
   if (after == nullptr || !after->makespan_ns || *after->makespan_ns == *before->makespan_ns) return "";
   const bool slower = *after->makespan_ns > *before->makespan_ns;
-  const StrategyResult &one = slower ? *after : *before, &other = slower ? *before : *after;
+  const StrategyResult& one = slower ? *after : *before;
+  StrategyResult other = slower ? *before : *after;  // the same strategy, which a sentence needs another name for
+  other.label = slower ? "the case as it is" : "the case with " + what_if.text;
+  for (auto bytes :
+       {&StrategyResult::bytes_sent, &StrategyResult::bytes_sent_intra_node, &StrategyResult::bytes_sent_inter_node})
+    if (other.*bytes == one.*bytes) (other.*bytes).clear();
   const std::optional<Reason> reason = reason_for(one, other);
   if (!reason) return "";
   return fmt::format("{}, {}.", slower ? "With " + what_if.text : "As it is", reason_text(*reason, one, other, of));
