@@ -1,4 +1,5 @@
-// Strategies that come to the same: on masks that give every rank the same work, ways to balance it change nothing.
+// Strategies that come to the same: on masks that give every rank the same work, ways to balance it change nothing, and
+// USP of one degree alone is Ulysses or a ring.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace spscope {
 
-// Whether one of the two balances, both divide the ranks alike, and they differ in times, bytes and tiles of each rank
-// by less than where blocks end: kSamePlan of them. False for those that cannot run or have no times.
+// Whether one of the two balances or is USP, both divide the ranks alike, and they differ in times, bytes and tiles of
+// each rank by less than where blocks end: kSamePlan of them. False for those that cannot run or have no times.
 bool equal_plans(const StrategyResult& a, const StrategyResult& b);
 inline constexpr double kSamePlan = 0.002;
 

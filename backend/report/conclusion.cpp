@@ -6,6 +6,7 @@
 #include <iterator>
 #include <span>
 
+#include "backend/analysis/equal_plans.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
 
@@ -20,9 +21,17 @@ std::vector<Sentence> names_of(std::span<const StrategyResult* const> strategies
   return names;
 }
 
-// Those that are as fast as the first.
-std::vector<Sentence> level_names(const Judgement& judgement) {
-  return names_of(std::span(judgement.ranked).subspan(1, static_cast<std::size_t>(judgement.level - 1)));
+// Those that are as fast as the first, and whether their plan equals its.
+std::vector<Sentence> level_names(const Judgement& judgement, bool equal) {
+  std::vector<const StrategyResult*> list(judgement.ranked.begin() + 1, judgement.ranked.begin() + judgement.level);
+  std::erase_if(list, [&](const StrategyResult* s) { return equal_plans(*judgement.ranked[0], *s) != equal; });
+  return names_of(list);
+}
+
+// ", and usp u4 is the same plan", where plans of others equal that of the first.
+void add_equal(const std::vector<Sentence>& names, SentenceBuilder& words) {
+  if (names.empty()) return;
+  words.add(", and ").add(listed(names)).add(names.size() == 1 ? " is the same plan" : " are the same plan");
 }
 
 Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
@@ -35,14 +44,20 @@ Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
         .add(" asked for and cannot run. ");
   words.add(kind_of_times(group, judgement)).add(", ").add(name_of(best));
   words.add(judgement.refused.empty() ? " is fastest" : " is the fastest of the others");
+  const bool level = judgement.lead == Lead::kTied || judgement.lead == Lead::kTooClose;
+  if (level) add_equal(level_names(judgement, true), words);
+  const std::vector<Sentence> others = level ? level_names(judgement, false) : std::vector<Sentence>();
   if (judgement.lead == Lead::kTied)
-    return words.add("; equally fast within the spread of the repeats: ")
-        .add(listed(level_names(judgement)))
+    return words.add(others.empty() ? "" : "; equally fast within the spread of the repeats: ")
+        .add(listed(others))
         .add(".")
         .take();
   words.add(support_mark(judgement));
-  if (judgement.lead == Lead::kTooClose)
-    return words.add(". ").add(too_close_words(level_names(judgement), judgement)).add(".").take();
+  if (level)
+    return words.add(others.empty() ? "" : ". ")
+        .add(others.empty() ? Sentence() : too_close_words(others, judgement))
+        .add(".")
+        .take();
   if (judgement.lead == Lead::kDepends)
     return words.add(" with the usual numbers of the network, but it depends: ")
         .add(name_of(*judgement.at_low))
