@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "backend/base/shell_word.h"
@@ -30,7 +31,9 @@ void require_place_of_advice(const std::string& path) {
 void save_advice(const AdviseFlags& flags, const Job& job, const Advice& advice) {
   RunConfig config = job.config;
   config.run.strategies = {advice.argument};
-  if (advice.chosen != advice.reference) config.run.strategies.push_back(advice.reference_argument);
+  for (const std::string& compared : {advice.runner_up_argument, advice.reference_argument})
+    if (!compared.empty() && std::ranges::find(config.run.strategies, compared) == config.run.strategies.end())
+      config.run.strategies.push_back(compared);
   // What the times are of, though defaults change.
   config.run.attention_kernel = job.cluster.preset.attention_kernel;
   config.run.implementation = job.cluster.preset.implementation;

@@ -132,7 +132,7 @@ Command declare_advise() {
        .target = &flags->what_if},
       {.names = "--all", .help = "everything that is known, on more than 30 lines", .target = &flags->all},
       {.names = "--save",
-       .help = "FILE.toml to write: the fastest and what it is compared with, for spscope run",
+       .help = "FILE.toml to write, for spscope run: the chosen one, the next, and what speed-ups are over",
        .target = &flags->save},
       {.names = "-s,--strategy",
        .help = "NAME or NAME:key=value,... in place of all; may repeat",

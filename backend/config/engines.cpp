@@ -19,6 +19,8 @@ constexpr std::string_view kFeatureNames[kEngineFeatures] = {"ulysses",
                                                              "sharded weights",
                                                              "masks of sparge",
                                                              "masks of vsa",
+                                                             "the text encoder elsewhere",
+                                                             "the VAE elsewhere or in tiles",
                                                              "compiled code"};
 // The patterns that an engine may have an attention backend for.
 constexpr std::pair<std::string_view, EngineFeature> kPatterns[] = {{"sparge", EngineFeature::kSparge},

@@ -13,7 +13,8 @@ namespace spscope {
 // Ulysses, Ring, Gather (of all keys and values), Tensor (weights and heads cut): how the GPUs of a plan share a layer.
 // Guidance: its two passes at once. UnevenHeads: numbers of heads that Ulysses' GPUs do not divide. Sharded: weights.
 // Sparge, Vsa: attention on NVIDIA GPUs with the masks of these patterns, which runs with Ulysses alone. Compiled:
-// torch.compile, where it is asked for; no setup needs it.
+// torch.compile, where it is asked for; no setup needs it. TextEncoderOut, VaeOut: the text encoder in the memory of
+// the host, and the VAE there or decoding in tiles, which no setup needs either: memory does.
 enum class EngineFeature {
   kUlysses,
   kRing,
@@ -24,9 +25,11 @@ enum class EngineFeature {
   kSharded,
   kSparge,
   kVsa,
+  kTextEncoderOut,
+  kVaeOut,
   kCompiled
 };
-inline constexpr int kEngineFeatures = 10;
+inline constexpr int kEngineFeatures = 12;
 std::string_view feature_name(EngineFeature feature);  // "ulysses", "uneven heads"
 
 struct Engine {

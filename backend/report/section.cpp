@@ -161,10 +161,12 @@ void drop_empty_columns(Table& table) {
 }
 
 void note_attention_alone(Table& table, const Workload& workload) {
-  constexpr std::string_view kHeading = "end to end";
+  constexpr std::string_view kHeading = "end to end", kSamples = "samples an hour";
   if (workload.scope != "attention" || column_at(table, kHeading) == table.columns.size()) return;
-  table.notes.push_back(
-      {"End to end counts attention only; run.scope = \"layer\" adds the rest.", {std::string(kHeading)}});
+  const bool samples = column_at(table, kSamples) < table.columns.size();
+  table.notes.push_back({fmt::format("End to end{} attention only; run.scope = \"layer\" adds the rest.",
+                                     samples ? " and samples an hour count" : " counts"),
+                         {std::string(kHeading)}});
 }
 
 void drop_column(Table& table, std::string_view heading) {

@@ -90,9 +90,10 @@ std::string memory_line(std::span<const StrategyResult* const> strategies, const
   if (most == nullptr) return "";
   const StrategyResult& first = named != nullptr && !named->memory_need.ranks.empty() ? *named : *most;
   const bool is_most = largest(first) == largest(*most);
-  std::string text = fmt::format("Memory: {}{} {}. It {}.", own_label(first),
-                                 known > 1 && is_most ? ", which needs the most of all," : "",
-                                 verdict_text(first.memory_need), memory_sentence(first.memory_need));
+  const bool is_alone = first.memory_need.uncounted.text_encoder + first.memory_need.vae_bytes() > 0;
+  std::string text = fmt::format(
+      "Memory: {}{} {}. {} {}.", own_label(first), known > 1 && is_most ? ", which needs the most of all," : "",
+      verdict_text(first.memory_need), is_alone ? "Without them it" : "It", memory_sentence(first.memory_need));
   if (is_most) return text;
   const bool alone =
       most->memory_need.verdict() == MemoryVerdict::kFitsAlone && first.memory_need.verdict() == MemoryVerdict::kFits;
@@ -129,6 +130,7 @@ void fill_memory(const SectionInput& input, Section& section) {
           whole_generation(workload, outside_of(group), comparison.cluster ? comparison.cluster->outside_from : "");
     drop_if_same(table, "mean peak", "activations, peak");
     drop_empty_columns(table);
+    note_attention_alone(table, workload);
     if (!table.rows.empty()) section.blocks.push_back(std::move(table));
     add_need(group, section);
   }

@@ -168,8 +168,9 @@ std::string verdict_text(const MemoryNeed& need) {
   std::string parts;
   if (encoder > 0) parts = fmt::format("The text encoder takes about {} GiB", gib_text(encoder, 1));
   if (vae > 0)
-    parts += fmt::format("{} up to {} GiB while it decodes", parts.empty() ? "The VAE takes" : ", and the VAE",
-                         gib_text(vae, 1));
+    parts += fmt::format("{} up to {} GiB while it decodes, in place of the activations",
+                         parts.empty() ? "The VAE takes" : ", and the VAE",
+                         gib_text(need.uncounted.vae + need.uncounted.vae_decoding, 1));
   if (encoder_unknown || vae_unknown)
     parts += fmt::format("{}The size{} not known here", parts.empty() ? "" : ". ",
                          encoder_unknown && vae_unknown ? "s of the text encoder and VAE are"

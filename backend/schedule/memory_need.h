@@ -80,7 +80,8 @@ std::string memory_sentence(const MemoryNeed& need);
 
 // "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight". REQUIRES: limited.
 std::string fit_text(const MemoryNeed& need);
-// The same and what they take: ". The text encoder takes about 10.6 GiB, and the VAE up to 24.2 GiB while it decodes".
+// The same and what they take: ". The text encoder takes about 10.6 GiB, and the VAE up to 24.2 GiB while it decodes,
+// in place of the activations".
 std::string verdict_text(const MemoryNeed& need);
 
 // Bytes of weights by rank. A kernel's columns that a rank holds no part of are cut: Megatron. With sharded weights

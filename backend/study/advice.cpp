@@ -61,9 +61,13 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   advice.fastest = level.front()->id;
   advice.chosen = (*std::ranges::max_element(level, {}, engines))->id;
   advice.reference = reference_of(advice.judged)->id;
+  const auto runner_up =
+      std::ranges::find_if(judgement.ranked, [&](const StrategyResult* s) { return s->id != advice.chosen; });
   for (const ChosenStrategy& chosen : advice.runs.strategies) {
     if (chosen.id == advice.chosen) advice.argument = strategy_argument(chosen);
     if (chosen.id == advice.reference) advice.reference_argument = strategy_argument(chosen);
+    if (runner_up != judgement.ranked.end() && chosen.id == (*runner_up)->id)
+      advice.runner_up_argument = strategy_argument(chosen);
   }
   advice.speedup = speedup_over(advice.runs, advice.chosen, advice.reference);
   for (const StrategyResult* s : level)

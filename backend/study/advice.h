@@ -22,6 +22,7 @@ struct Advice {
   std::string fastest, chosen, reference;
   std::string argument;  // of the chosen one, after -s: "cyclic:ulysses=4,ring=2"
   std::string reference_argument;
+  std::string runner_up_argument;    // of the fastest besides the chosen one; "": there is none
   Spread speedup;                    // of the chosen one over the reference, over seeds
   std::vector<std::string> as_fast;  // labels of the others that the model cannot tell from the fastest
   Divisions divisions;               // of the ranks, that were compared; without times where there is nothing to choose

@@ -38,7 +38,7 @@ bool hosts_differ(const Advice& advice, int gpus) { return kind_of(advice) == Ma
 // "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and 259 s with fa2 in official code"
 std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
   const StrategyResult& fastest = advice.result(advice.chosen);
-  std::string text = own_label(fastest);
+  std::string text = fastest.name == "single" ? "one GPU a pass (single)" : own_label(fastest);
   if (advice.division.guidance > 1) text += fmt::format(", {} passes at once", advice.division.guidance);
   if (advice.division.dp > 1) text += fmt::format(", {} replicas", advice.division.dp);
   text += fastest.end_to_end_ns ? fmt::format(": {} end to end", time_text(*fastest.end_to_end_ns))
@@ -98,7 +98,7 @@ std::string speedup_sentence(const Advice& advice) {
 std::string certainty(const Advice& advice, const Judgement& judgement, const Job& job, const Engine* engine,
                       int gpus) {
   if (judgement.lead == Lead::kDepends)
-    return fmt::format("It depends on the network: {} is fastest at the fast end of its range, {} at its slow end.",
+    return fmt::format("It depends on your host: {} is fastest where the network is fast, {} where it is slow.",
                        own_label(*judgement.at_low), own_label(*judgement.at_high));
   // The table says which plans equal them.
   std::vector<Sentence> as_fast;
@@ -106,15 +106,15 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
   if (!as_fast.empty()) {
     const std::string limit = percent_text(judgement.error->median);
     // Of the fastest others are slower; of one that more engines run some are faster.
-    const std::string words =
-        advice.chosen == advice.fastest ? too_close_words(as_fast, judgement).text
-        : as_fast.size() == 1
-            ? fmt::format("Too close to call: {}, which fewer engines run, is faster by less than {}", as_fast[0].text,
-                          limit)
-            : fmt::format("Too close to call: none of {} runs in more engines, and they differ from it by less than {}",
-                          listed(as_fast).text, limit);
-    return fmt::format("{}{}. That is {}.", words, words.ends_with(" of a layer") ? "" : " in a layer",
-                       judgement.error->from);
+    const bool one = as_fast.size() == 1, fastest = advice.chosen == advice.fastest;
+    const std::string how = fastest ? fmt::format("{} slower", one ? "is" : "are")
+                            : one   ? "is faster"
+                                    : "differ from it";
+    return fmt::format("Too close to call: {} {} by less than {} {} a layer, {}.{}", listed(as_fast).text, how, limit,
+                       judgement.rest_ns > 0 ? "of" : "in", judgement.error->from,
+                       fastest ? ""
+                       : one   ? " Fewer engines run it."
+                               : " None of them runs in more engines.");
   }
   if (judgement.ranked.size() < 2) {
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
@@ -196,23 +196,28 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
                      uneven ? "" : " it", runs);
 }
 
-// Of rings that an engine runs in another way than plans do. `only`: nullptr: any engine.
+bool is_ring(const StrategyResult& s) { return !s.meshes.empty() && s.meshes.front().ring > 1; }
+
+// Of rings that engines run in another way than plans do. `only`: nullptr: any engine.
 std::string rings_note(const Advice& advice, const Engine* only) {
-  std::vector<std::string_view> otherwise;
-  std::string_view how;
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_way;  // "at once", and who does so
   for (const Engine& engine : engines()) {
     if (only != nullptr && engine.id != only->id) continue;
     const bool runs_rings = std::ranges::any_of(advice.engines, [&](const auto& entry) {
       const StrategyResult& s = advice.result(entry.first);
-      return !s.meshes.empty() && s.meshes.front().ring > 1 && std::ranges::count(entry.second, engine.id) > 0;
+      return is_ring(s) && std::ranges::count(entry.second, engine.id) > 0;
     });
     if (!runs_rings || engine.ring.empty()) continue;
-    otherwise.push_back(engine.id);
-    how = engine.ring;
+    auto way = std::ranges::find(by_way, engine.ring, [](const auto& entry) { return entry.first; });
+    if (way == by_way.end()) way = by_way.insert(way, {engine.ring, {}});
+    way->second.push_back(engine.id);
   }
-  if (otherwise.empty()) return "";
-  return fmt::format("In a ring {} {} all keys {}; times here are of rings that pass them on (docs/engines.md).",
-                     listed(otherwise), otherwise.size() == 1 ? "gathers" : "gather", how);
+  if (by_way.empty()) return "";
+  std::string text;
+  for (const auto& [how, who] : by_way)
+    text += fmt::format("{} {} {} all keys {}", text.empty() ? "In a ring" : ", and", listed(who),
+                        who.size() == 1 ? "gathers" : "gather", how);
+  return text + ". Times here are of rings that pass them on (docs/engines.md).";
 }
 
 std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
@@ -224,11 +229,33 @@ std::string flags_sentence(const Advice& advice, const Job& job, const Engine& e
   return text;
 }
 
+// What is typed besides where not all of the model fits on the GPU.
+std::string elsewhere_sentence(const Advice& advice, const Engine& engine) {
+  const MemoryNeed& need = advice.result(advice.chosen).memory_need;
+  if (need.ranks.empty()) return "";
+  const auto [encoder, vae] = need.elsewhere();
+  std::vector<std::string_view> flags, missing;
+  for (const auto& [needed, feature] :
+       {std::pair(encoder, EngineFeature::kTextEncoderOut), std::pair(vae, EngineFeature::kVaeOut)})
+    if (needed)
+      engine.has(feature) ? flags.push_back(engine.feature(feature).text) : missing.push_back(feature_name(feature));
+  std::string text = flags.empty() ? "" : fmt::format("To make it fit, add {}.", listed(flags));
+  if (!missing.empty())
+    text += fmt::format("{}To make it fit, it needs {}, for which docs/engines.md knows no flag of {}.",
+                        text.empty() ? "" : " ", listed(missing), engine.title);
+  return text;
+}
+
 // What the flags leave open about sparse masks.
 std::string masks_sentence(const Job& job, const AdviceFacts& facts) {
   const MaskConfig& mask = job.config.mask;
   if (facts.engine == nullptr || !has_sparse_masks(job)) return "";
-  if (!mask.file.empty()) return "Add the flag of the attention backend that your masks are of (docs/engines.md).";
+  if (!mask.file.empty())
+    return fmt::format(
+        "As it stands this command attends densely. Add the flag of the attention backend that makes your masks: {} "
+        "has "
+        "those of {} (docs/engines.md).",
+        facts.engine->title, listed(facts.engine->patterns()));
   return mask.pattern == "vsa" ? "VSA needs a model that was trained for it." : "";
 }
 
@@ -269,7 +296,11 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   const bool several_nodes = kind_of(advice) != MachineKind::kCpu && replica > job.cluster.gpus_per_node;
   add(parts, headline(advice, judgement, facts), 0);
   add(parts, certainty(advice, judgement, job, facts.engine, replica), 0);
-  if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
+  add(parts, rate_note(job), 0);
+  if (facts.engine) {
+    add(parts, flags_sentence(advice, job, *facts.engine), 0);
+    add(parts, elsewhere_sentence(advice, *facts.engine), 0);
+  }
   add(parts, masks_sentence(job, facts), 0);
   add(parts, advice.layout, 0);
   add(parts, advice.unsharded, 1);
@@ -318,7 +349,7 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
   const bool ranges = std::ranges::any_of(judgement.ranked, [](const StrategyResult* s) {
     return s->makespan_low_ns.has_value() && s->makespan_low_ns != s->makespan_high_ns;
   });
-  if (ranges) table.columns.push_back({"range", "makespan"});
+  if (ranges) table.columns.push_back({"over hosts", "makespan"});
   table.columns.push_back({"end to end", "end_to_end"});
   if (all)
     for (Column column : {number_column("compute", "compute", 1), number_column("late peer", "wait_late_peer", 1),
@@ -372,7 +403,9 @@ std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& 
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : c.strategies) strategies.push_back(&s);
   add(parts, memory_line(strategies, advice.chosen.empty() ? nullptr : &advice.result(advice.chosen)), 0, Tone::kNote);
-  for (std::string& note : deciding_notes(advice, facts.engine)) add(parts, std::move(note), 1, Tone::kNote);
+  const bool of_ring = !advice.chosen.empty() && is_ring(advice.result(advice.chosen));
+  for (std::string& note : deciding_notes(advice, facts.engine))
+    add(parts, std::move(note), of_ring ? 0 : 1, Tone::kNote);
   if (!advice.chosen.empty()) {
     const StrategyResult& fastest = advice.result(advice.chosen);
     if (fastest.end_to_end_ns && fastest.outside_layers_ns)

@@ -6,7 +6,7 @@
 tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${tiny[@]}" --all
-expect_out 'Use ' 'vs ulysses' 'over seeds' 'end to end with sparge in compiled code' 'Not possible here: dsp (' '4 x h100' \
+expect_out 'Use ' 'vs ulysses' 'over seeds' 'The rate of sparge on h100 is taken from FlashAttention-2' 'end to end with sparge in compiled code' 'Not possible here: dsp (' '4 x h100' \
   'whole layers' 'wire' ' a layer slower: ' 'Memory: '
 cp -- "$out" whole
 expect_exit 0 advise "${tiny[@]}"
@@ -28,6 +28,7 @@ grep -q "^Memory: ${best}[ ,]" answer || fail "the memory of $best does not come
 expect_exit 0 compare advice.db
 expect_out "$best"
 expect_exit 0 advise "${tiny[@]}" --save advice.toml
+[ "$(sed -n 's/^strategies = //p' advice.toml | tr -cd ',' | wc -c)" -ge 2 ] || fail "the saved run is not what was compared"
 # It holds what differs from defaults, the kernel among it, and gives the times of the answer.
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine sglang --save one.toml --json
 cp -- "$out" answer.json
@@ -67,6 +68,15 @@ expect_not_out 'sparge' 'over seeds' 'This is for dense'
 expect_exit 0 advise "${dense[@]/h100x8/4090x8}" --json
 expect_json '"hosts with PCIe differ" in d["sentences"][0]' '"alltoall_perf -g 4 and sendrecv_perf -g 4" in d["sentences"][0]'
 
+expect_exit 0 advise "${dense[@]}" -s ulysses -s usp
+expect_out 'ulysses u4 = usp '
+expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine sglang
+tr '\n' ' ' <"$out" | grep -q 'To make it fit, add --text-encoder-cpu-offload and --vae-cpu-offload\..*In a ring sglang gathers all keys at once\.' ||
+  fail "what SGLang needs beside the flags, and what its ring does"
+python3 -B "$scripts/bad_arrays.py" .
+expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 2 --set model.grid=1,8,8 --set model.heads=2 --set model.head_dim=8 \
+  --set mask.block=16 --set cluster.guidance=1 --set cluster.dp=1 --mask good.npy --engine sglang
+expect_out 'As it stands this command attends densely.'
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4
 expect_out 'published runs over PCIe on 3 to 4 GPUs' 'Memory: ring r2'
 tr '\n' ' ' <"$out" | grep -q 'but it does not fit in official code' || fail "other code is not of the same plan"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 NAMES = {"Ulysses": "Ulysses", "Ring": "ring", "Gather": "gathering keys and values", "Tensor": "tensor parallel",
          "Guidance": "guidance passes at once", "UnevenHeads": "uneven heads", "Sharded": "sharded weights",
-         "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA", "Compiled": "torch.compile"}
+         "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA",
+         "TextEncoderOut": "text encoder in the host's memory", "VaeOut": "VAE there or in tiles", "Compiled": "torch.compile"}
 ROW = re.compile(r'^(ENGINE|FEATURE)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
 BEGIN, END = "<!-- engines.def -->\n", "<!-- end -->\n"
 

@@ -117,7 +117,7 @@ TEST(MemoryNeed, SaysWhatFitsAndWhatIsNotCounted) {
   const Card cards[] = {
       {"all", 80, 31, 10.5, 0.5, 10,
        "fits together with the text encoder and VAE, with 32.0 GiB to spare. The text encoder takes about 10.5 GiB, "
-       "and the VAE up to 6.5 GiB while it decodes"},
+       "and the VAE up to 10.5 GiB while it decodes, in place of the activations"},
       {"tight", 48, 31, 10.5, 0.5, 8,
        "fits together with the text encoder and VAE, with 2.0 GiB to spare, which is tight. "},
       {"VAE out", 48, 31, 10.5, 0.5, 24,
