@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "tests/fake_cuda/fake.h"
 #include "tests/fake_cuda/observed.h"
@@ -12,17 +15,36 @@ namespace {
 
 using Word = std::atomic_ref<std::uint32_t>;
 
-std::shared_ptr<Queue> queue_for(FakeDriver& driver, int number) {
+std::shared_ptr<Queue> queue_for(FakeDriver& driver, int device, int number) {
   const auto seed = static_cast<unsigned>(driver.settings.jitter == 0 ? 0 : driver.settings.jitter + number);
   if (driver.settings.queues == 0) return Queue::start(seed);
-  while (static_cast<int>(driver.queues.size()) < driver.settings.queues) driver.queues.push_back(Queue::start(seed));
-  return driver.queues[static_cast<std::size_t>(number % driver.settings.queues)];
+  std::vector<std::shared_ptr<Queue>>& queues = driver.queues[device];
+  while (static_cast<int>(queues.size()) < driver.settings.queues) queues.push_back(Queue::start(seed));
+  return queues[static_cast<std::size_t>(number % driver.settings.queues)];
 }
 
 std::uint32_t& word_at(CUdeviceptr address, CUresult result, const char* what) {
   if (address % 4 != 0) throw Fault{CUDA_ERROR_INVALID_VALUE, fmt::format("{} of a word that is not aligned", what)};
   fake().allocations.holding(address, 4, result, what);
   return *reinterpret_cast<std::uint32_t*>(address);
+}
+
+std::function<void()> write_word(const char* what, CUdeviceptr address, cuuint32_t value, unsigned flags) {
+  if (flags != CU_STREAM_WRITE_VALUE_DEFAULT) throw Fault{CUDA_ERROR_NOT_SUPPORTED, "a word written with flags"};
+  word_at(address, CUDA_ERROR_INVALID_VALUE, what);
+  return [=] { Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, what)).store(value); };
+}
+
+std::function<void()> wait_for_word(const char* what, CUctx_st& context, CUdeviceptr address, cuuint32_t value,
+                                    unsigned flags) {
+  if (flags != CU_STREAM_WAIT_VALUE_GEQ) throw Fault{CUDA_ERROR_NOT_SUPPORTED, "a wait for something else"};
+  word_at(address, CUDA_ERROR_INVALID_VALUE, what);
+  return [=, &context] {
+    wait_until(context, [=] {
+      const std::uint32_t found = Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, what)).load();
+      return static_cast<std::int32_t>(found - value) >= 0;
+    });
+  };
 }
 
 std::shared_ptr<Record> last_record(CUevent handle) {
@@ -69,7 +91,7 @@ CUresult cuStreamCreateWithPriority(CUstream* created, unsigned flags, int) {
     auto stream = std::make_unique<CUstream_st>();
     stream->context = &context;
     stream->number = static_cast<int>(driver.streams.size()) + 1;
-    stream->queue = queue_for(driver, stream->number);
+    stream->queue = queue_for(driver, context.device, stream->number);
     *created = stream.get();
     driver.streams.push_back(std::move(stream));
   });
@@ -113,26 +135,33 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
 }
 
 CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
-  return call([&] {
-    CUstream_st& stream = made(handle);
-    if (flags != CU_STREAM_WRITE_VALUE_DEFAULT)
-      throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamWriteValue32 with flags"};
-    word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWriteValue32");
-    enqueue(stream, [=] { Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWriteValue32")).store(value); });
-  });
+  return call([&] { enqueue(made(handle), write_word("cuStreamWriteValue32", address, value, flags)); });
 }
 
 CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return call([&] {
     CUstream_st& stream = made(handle);
-    if (flags != CU_STREAM_WAIT_VALUE_GEQ)
-      throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamWaitValue32 for something else"};
-    word_at(address, CUDA_ERROR_INVALID_VALUE, "cuStreamWaitValue32");
-    enqueue(stream, [=, &context = *stream.context] {
-      wait_until(context, [=] {
-        const std::uint32_t found = Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, "cuStreamWaitValue32")).load();
-        return static_cast<std::int32_t>(found - value) >= 0;
-      });
+    enqueue(stream, wait_for_word("cuStreamWaitValue32", *stream.context, address, value, flags));
+  });
+}
+
+CUresult cuStreamBatchMemOp(CUstream handle, unsigned count, CUstreamBatchMemOpParams* words, unsigned flags) {
+  return call([&] {
+    constexpr const char* kCall = "cuStreamBatchMemOp";
+    CUstream_st& stream = made(handle);
+    if (count == 0 || count > 256 || flags != 0) throw Fault{CUDA_ERROR_INVALID_VALUE, kCall};
+    std::vector<std::function<void()>> work;
+    for (const CUstreamBatchMemOpParams& word : std::span(words, count)) {
+      if (word.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
+        work.push_back(write_word(kCall, word.writeValue.address, word.writeValue.value, word.writeValue.flags));
+      else if (word.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32)
+        work.push_back(
+            wait_for_word(kCall, *stream.context, word.waitValue.address, word.waitValue.value, word.waitValue.flags));
+      else
+        throw Fault{CUDA_ERROR_NOT_SUPPORTED, "cuStreamBatchMemOp of something else"};
+    }
+    enqueue(stream, [work] {
+      for (const auto& step : work) step();
     });
   });
 }

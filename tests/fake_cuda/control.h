@@ -11,6 +11,8 @@ const char* spscope_fake_cuda_fault();
 long long spscope_fake_cuda_launches();
 // The same, of a kernel whose grid has so many blocks.
 long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks);
+// How many calls enqueued work since then; `most`: of the thread that made most of them.
+long long spscope_fake_cuda_enqueued(long long* most);
 // How many allocations, streams and events were made since the last reset.
 long long spscope_fake_cuda_made();
 // How many modules were loaded since then.

@@ -127,6 +127,15 @@ long long spscope_fake_cuda_modules() {
   return static_cast<long long>(driver.modules.size());
 }
 
+long long spscope_fake_cuda_enqueued(long long* most) {
+  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
+  const std::lock_guard lock(driver.mutex);
+  long long all = 0;
+  *most = 0;
+  for (const auto& [thread, calls] : driver.enqueued) all += calls, *most = std::max(*most, calls);
+  return all;
+}
+
 long long spscope_fake_cuda_made() {
   spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
   const std::lock_guard lock(driver.mutex);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/fake_cuda/allocations.h"
@@ -92,8 +93,9 @@ struct FakeDriver {
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;
   std::vector<std::unique_ptr<CUmod_st>> modules;
-  std::vector<std::shared_ptr<Queue>> queues;  // that streams share, with Settings::queues
-  std::string fault;                           // the first one, in words
+  std::map<int, std::vector<std::shared_ptr<Queue>>> queues;  // by device: that streams share, with Settings::queues
+  std::map<std::thread::id, long long> enqueued;              // by thread: calls that enqueued work
+  std::string fault;                                          // the first one, in words
 };
 
 FakeDriver& fake();

@@ -67,6 +67,11 @@ void run_in(CUstream_st& stream, const std::function<void()>& work) {
 }  // namespace
 
 void enqueue(CUstream_st& stream, std::function<void()> work) {
+  FakeDriver& driver = *stream.context->driver;
+  {
+    const std::lock_guard lock(driver.mutex);
+    ++driver.enqueued[std::this_thread::get_id()];
+  }
   {
     const std::lock_guard lock(stream.mutex);
     ++stream.num_enqueued;

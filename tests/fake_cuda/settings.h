@@ -11,7 +11,7 @@
 //   peer=0           GPUs cannot reach each other's memory
 //   pitch=0          cuMemcpy2DAsync() refuses pitches, as it may within a device
 //   unready=N        the first N questions for the time of an event are answered by "not ready"
-//   queues=1         all streams share so many hardware queues: what waits at the head of one holds up what is behind
+//   queues=1         streams of a device share so many hardware queues: what waits at the head of one holds up the rest
 //   jitter=7         every piece of work begins up to 0.2 ms late, by a generator with this seed
 //   rank=1           the failures below happen only in the process of this MPI rank
 //   refuse=KERNEL:N  the N-th launch (from 1) of a kernel is refused by cuLaunchKernel(); a name may end with *

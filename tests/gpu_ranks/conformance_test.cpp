@@ -117,6 +117,24 @@ TEST(GpuConformance, RowsWhoseValuesCancelArePassed) {
   EXPECT_GT(whole.max_error, 5e-5) << "no row of this workload needs what the tolerance allows";
 }
 
+// One thread for all devices would make every call.
+TEST(GpuConformance, EachOfEightDevicesHasAThreadThatEnqueues) {
+  const FakeCuda fake("devices=8");
+  Request request = make_request(kSmallWorkloads[0], *find_pattern("sparge"), 8, Dtype::kBf16);
+  define_outputs(request);
+  const Activations activations = generate_activations(request, 11);
+  const Strategy& ring = *find_strategy("ring");
+  const Plan plan = make_plan(ring, request, Parameters(ring.parameters()));
+  ExecuteOptions options = gpu_options();
+  options.repeats = 100;
+  const ExecuteResult result = execute(plan, request, activations, options);
+  EXPECT_EQ(Reference(request, activations, VerifyExtent::kFull, 0).check(result.outputs).verdict, Verdict::kPassed);
+  EXPECT_EQ(fake.modules(), 8);
+  long long most = 0;
+  const long long all = fake.enqueued(most);
+  EXPECT_LE(5 * most, all);
+}
+
 TEST(GpuConformance, OneSidedMovesEqualTheReference) {
   const TestedWorkload& workload = kSmallWorkloads[0];
   for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {

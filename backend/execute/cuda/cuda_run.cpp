@@ -59,34 +59,44 @@ CudaRun::CudaRun(const Plan& plan, const Request& request, const ExecuteOptions&
     ops[at(id)].lane = plan.post_of(op).lane;
     if (!communicates(plan.kind_of(op))) plans[at(id)] = plan_op(program.plan(), request, finder, slots, id);
   }
+  for (const ProgramLane& lane : program.lanes())
+    for (std::size_t i = 1; i < lane.ops.size(); ++i) ops[at(lane.ops[i])].previous = lane.ops[i - 1];
   for (SlotId slot = 0; slot < static_cast<SlotId>(slots.places().opener.size()); ++slot)
     if (const OpId opener = slots.places().opener[at(slot)]; opener != kNone && slots.places().offset[at(slot)] >= 0)
       if (view.has(program.layout().slot(slot).rank)) ops[at(opener)].opens.push_back(slot);
 }
 
+DeviceQueue& CudaRun::queue_of(int device) {
+  const auto found = std::ranges::find_if(queues, [&](const auto& q) { return q->gpu->context().device() == device; });
+  if (found != queues.end()) return **found;
+  queues.push_back(std::make_unique<DeviceQueue>());
+  queues.back()->gpu = &Gpu::of(device);
+  return *queues.back();
+}
+
 void CudaRun::take_devices(const std::function<int(int)>& device_of) {
   const LocalRanks local = program.view().local;
-  gpus.resize(cuda::gpus().size());
   for (int rank = local.first; rank < local.first + local.count; ++rank)
     for_rank(rank, [&] {
-      const int device = device_of(rank);
-      if (gpus[at(device)] == nullptr) gpus[at(device)] = &Gpu::of(device);
+      DeviceQueue& queue = queue_of(device_of(rank));
       GpuRank& made = ranks.emplace_back();
       made.rank = rank;
-      made.gpu = gpus[at(device)];
+      made.queue = &queue;
+      made.gpu = queue.gpu;
       made.lanes.resize(at(program.plan().lanes));
     });
   // A kernel that packs or merges does not wait until the attention beside it has no block left to start.
   for (const ProgramLane& lane : program.lanes())
     rank_of(lane.rank).lanes[at(lane.lane)] = std::make_unique<Stream>(
         rank_of(lane.rank).gpu->context(), lane.lane == 0 ? StreamPriority::kLeast : StreamPriority::kGreatest);
-  for (const Gpu* const gpu : gpus)
-    for (const Gpu* const other : gpus)
-      if (gpu != nullptr && other != nullptr && gpu != other && !enable_peer_access(gpu->context(), other->context()))
-        throw Error(
-            ErrorCode::kNoDevice,
-            fmt::format("GPU {} cannot reach the memory of GPU {}", gpu->context().device(), other->context().device()),
-            "set CUDA_VISIBLE_DEVICES to GPUs that reach each other, or to one of them: ranks may share it");
+  for (const auto& queue : queues)
+    for (const auto& other : queues) {
+      const CudaContext &context = queue->gpu->context(), &reached = other->gpu->context();
+      if (queue != other && !enable_peer_access(context, reached))
+        throw Error(ErrorCode::kNoDevice,
+                    fmt::format("GPU {} cannot reach the memory of GPU {}", context.device(), reached.device()),
+                    "set CUDA_VISIBLE_DEVICES to GPUs that reach each other, or to one of them: ranks may share it");
+    }
   for (GpuRank& made : ranks)
     for_rank(made.rank, [&] {
       const auto num_bytes = static_cast<std::size_t>(slots.arena_bytes(made.rank));
@@ -136,7 +146,8 @@ void CudaRun::make_op(OpId id, LaunchTable& table) {
   if (program.op(id).transfer != nullptr) {
     make_copies(id, made);
     made.moves = std::make_unique<Event>(context, EventTiming::kTimed);
-    made.taken = std::make_unique<Event>(context, EventTiming::kNone);
+    if (std::ranges::any_of(made.senders, [&](OpId sender) { return is_beside(id, sender); }))
+      made.taken = std::make_unique<Event>(context, EventTiming::kNone);
   } else {
     made.work = make_work(program.plan(), plans[at(id)], slots, gpu.facts(), table);
     for (const Launch& launch : made.work.launches) gpu.load(launch.kernel);
@@ -178,7 +189,7 @@ void CudaRun::make_ops(const Activations& activations, const std::function<int(i
 void CudaRun::start_repeat() {
   ++epoch;
   traffic->reset();
-  enqueued_op = kNone;
+  for (const auto& queue : queues) queue->enqueued = first_op(*queue);
   for (GpuRank& rank : ranks)
     for_rank(rank.rank, [&] {
       const auto used = std::ranges::find_if(rank.lanes, [](const auto& stream) { return stream != nullptr; });
@@ -190,8 +201,31 @@ void CudaRun::start_repeat() {
       rank.inputs->upload(slots, (*used)->get());
       check(driver().cuStreamSynchronize((*used)->get()), "cuStreamSynchronize");
     });
-  for (Gpu* const gpu : gpus)
-    if (gpu != nullptr) gpu->start_clock();
+  for (const auto& queue : queues) queue->gpu->start_clock();
+}
+
+OpId CudaRun::first_op(const DeviceQueue& queue) {
+  for (const std::vector<OpId>& post : posts)
+    for (const OpId id : post)
+      if (rank_of(ops[at(id)].rank).queue == &queue) return id;
+  return kNone;
+}
+
+// Ops of a post are enqueued in the order of their ids.
+bool CudaRun::is_enqueued(OpId id) {
+  const OpId now = rank_of(ops[at(id)].rank).queue->enqueued;
+  const std::vector<Op>& all = program.plan().ops;
+  return now == kNone || std::pair(all[at(now)].post, now) > std::pair(all[at(id)].post, id);
+}
+
+// A compute op has no word for its post: no other stream waits for it.
+bool CudaRun::has_posted(OpId id) {
+  const ProgramOp& op = program.op(id);
+  if (op.transfer != nullptr) return words.has(id, OpStage::kPosted, epoch);
+  const auto has_ended = [&](OpId other) { return words.has(other, OpStage::kEnded, epoch); };
+  const OpId previous = ops[at(id)].previous;
+  return is_enqueued(id) && (previous == kNone || has_ended(previous)) &&
+         std::ranges::all_of(op.own_dependencies, has_ended) && std::ranges::all_of(op.remote_dependencies, has_ended);
 }
 
 std::vector<float> CudaRun::read_outputs(int rank) {

@@ -1,7 +1,7 @@
 // CudaRun: the GPU ranks of one process, made ready so that a repeat only enqueues.
 //
-// A lane is a stream. One thread enqueues all ops of a repeat in post order and never waits for one (enqueue.h);
-// another follows the words that streams write, and says what lanes do (follow.h).
+// A lane is a stream. One thread for each device enqueues its ops of a repeat in post order and never waits for one
+// (enqueue.h); another follows the words that streams write, and says what lanes do (follow.h).
 #pragma once
 
 #include <chrono>
@@ -24,10 +24,18 @@ inline constexpr unsigned char kPoison = 0xff;
 // How long a thread that waits for streams sleeps between two looks.
 inline constexpr auto kStreamPollNap = std::chrono::microseconds(50);
 
+// A device that ranks of this process are on, and what the thread that enqueues for it is at.
+struct DeviceQueue {
+  Gpu* gpu = nullptr;
+  std::atomic<OpId> enqueued{kNone};  // the op that is being enqueued; kNone: all are
+  std::int64_t enqueue_ns = 0;        // of the last repeat: how long the host took to enqueue it
+};
+
 // One rank of this process on its device.
 struct GpuRank {
   int rank = 0;
-  Gpu* gpu = nullptr;
+  DeviceQueue* queue = nullptr;
+  Gpu* gpu = nullptr;                          // of the queue
   std::vector<std::unique_ptr<Stream>> lanes;  // by lane; nullptr: the rank has no op there
   std::unique_ptr<DeviceMemory> arena, table;
   std::unique_ptr<HostMirror> inputs, outputs;
@@ -47,7 +55,8 @@ struct CudaOp {
   std::vector<OpId> senders,
       takers;                 // of an exchange: ops of other ranks that it has data from, that have data from it
   std::vector<SlotId> opens;  // slots whose bytes are theirs from its start on
-  // `moves`: all partners had posted. `taken` has no time.
+  OpId previous = kNone;      // of its lane
+  // `moves`: all partners had posted. `taken` has no time; only streams of the same device wait for it.
   std::unique_ptr<Event> posted, moves, taken, ended;
 };
 
@@ -76,22 +85,31 @@ struct CudaRun : RankRun {
   GpuRank& rank_of(int rank) { return ranks[static_cast<std::size_t>(rank - program.view().local.first)]; }
   CUstream stream_of(const CudaOp& op) { return rank_of(op.rank).lanes[static_cast<std::size_t>(op.lane)]->get(); }
   bool is_local(OpId op) const { return program.view().has(program.plan().ops[static_cast<std::size_t>(op)].rank); }
+  // Whether both ops are on one device, so that the streams of one may wait for events of the other.
+  bool is_beside(OpId a, OpId b) {
+    return is_local(b) &&
+           rank_of(ops[static_cast<std::size_t>(a)].rank).queue == rank_of(ops[static_cast<std::size_t>(b)].rank).queue;
+  }
+  // Whether all that an op of this process waits for at its rank has ended, and it is enqueued.
+  bool has_posted(OpId op);
 
   DeviceSlots slots;
   PartnerOps partners;
-  std::vector<OpPlan> plans;                       // of compute ops of local ranks, until make_ops()
-  std::vector<Gpu*> gpus;                          // by device; nullptr: not used
-  std::vector<GpuRank> ranks;                      // of this process
-  std::vector<std::unique_ptr<IpcMemory>> opened;  // arenas of other processes
+  std::vector<OpPlan> plans;                         // of compute ops of local ranks, until make_ops()
+  std::vector<std::unique_ptr<DeviceQueue>> queues;  // one for each device that is used
+  std::vector<GpuRank> ranks;                        // of this process
+  std::vector<std::unique_ptr<IpcMemory>> opened;    // arenas of other processes
   std::unique_ptr<HostMemory> own_words;
   OpWords words;
   std::vector<CudaOp> ops;               // by op; empty for those of other processes
   std::vector<std::vector<OpId>> posts;  // by post: ops of this process
   std::unique_ptr<TrafficCounter> traffic;
-  std::uint32_t epoch = 0;               // of the repeat, from 1
-  std::atomic<OpId> enqueued_op{kNone};  // that is being enqueued
+  std::uint32_t epoch = 0;  // of the repeat, from 1
 
  private:
+  DeviceQueue& queue_of(int device);
+  OpId first_op(const DeviceQueue& queue);
+  bool is_enqueued(OpId id);
   void make_op(OpId id, LaunchTable& table);
   void make_copies(OpId id, CudaOp& made);
   void make_table(GpuRank& rank);

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <thread>
 
+#include "backend/base/clock.h"
 #include "backend/base/ids.h"
 #include "backend/execute/cuda/driver.h"
+#include "backend/execute/cuda/stream_words.h"
 
 namespace spscope::cuda {
 namespace {
@@ -31,8 +33,9 @@ class LaunchOf {
 
 class Enqueuer {
  public:
-  explicit Enqueuer(CudaRun& run) : run_(run) {}
+  Enqueuer(CudaRun& run, DeviceQueue& queue) : run_(run), queue_(queue) {}
 
+  // Those ops of the post that are on the device.
   void enqueue(const std::vector<OpId>& post);
 
  private:
@@ -42,41 +45,37 @@ class Enqueuer {
   void end(OpId id);
   void compute(OpId id);
   void copy(OpId id);
-  void record(const std::unique_ptr<Event>& event, const CudaOp& op) {
-    check(driver().cuEventRecord(event->get(), run_.stream_of(op)), "cuEventRecord");
-  }
   void reach(OpId id, OpStage stage);
-  void wait(const CudaOp& waiting, OpId id, OpStage stage);
-  // The op whose work is enqueued now; calls are made in its device's context.
-  template <typename Work>
-  void in_op(OpId id, const Work& work) {
-    if (run_.control->stopping()) throw StopLane();
-    run_.enqueued_op = id;
-    const CurrentContext current(run_.rank_of(op(id).rank).gpu->context());
-    work();
+  void wait(OpId waiting, OpId id, OpStage stage);
+  // After what was gathered of waits and words of the op.
+  CUstream stream_of(const CudaOp& op) {
+    words_.enqueue(run_.stream_of(op));
+    return run_.stream_of(op);
+  }
+  void record(const std::unique_ptr<Event>& event, const CudaOp& op) {
+    check(driver().cuEventRecord(event->get(), stream_of(op)), "cuEventRecord");
   }
 
   CudaRun& run_;
+  DeviceQueue& queue_;
+  StreamWords words_;  // of the op that is enqueued now
 };
 
 // The event and the word of a stage, on the op's stream. The word of a post comes first, so that the time until it is
-// seen by the host is not taken for time of the op; that of an end comes last: who sees it may read the event.
+// seen by the host is not taken for time of the op; that of an end comes last: who sees it may read the event. Nobody
+// waits for the post of a compute op.
 void Enqueuer::reach(OpId id, OpStage stage) {
   CudaOp& of = op(id);
-  if (stage != OpStage::kPosted) record(stage == OpStage::kTaken ? of.taken : of.ended, of);
-  check(driver().cuStreamWriteValue32(run_.stream_of(of), run_.words.address(id, stage), run_.epoch,
-                                      CU_STREAM_WRITE_VALUE_DEFAULT),
-        "cuStreamWriteValue32");
+  if (stage == OpStage::kTaken && of.taken != nullptr) record(of.taken, of);
+  if (stage == OpStage::kEnded) record(of.ended, of);
+  if (stage != OpStage::kPosted || run_.program.op(id).transfer != nullptr)
+    words_.write(run_.words.address(id, stage), run_.epoch);
   if (stage == OpStage::kPosted) record(of.posted, of);
 }
 
-void Enqueuer::wait(const CudaOp& waiting, OpId id, OpStage stage) {
-  const CUstream stream = run_.stream_of(waiting);
-  if (!run_.is_local(id)) {
-    check(driver().cuStreamWaitValue32(stream, run_.words.address(id, stage), run_.epoch, CU_STREAM_WAIT_VALUE_GEQ),
-          "cuStreamWaitValue32");
-    return;
-  }
+void Enqueuer::wait(OpId waiting, OpId id, OpStage stage) {
+  if (!run_.is_beside(waiting, id)) return words_.wait(run_.words.address(id, stage), run_.epoch);
+  const CUstream stream = run_.stream_of(op(waiting));
   const CudaOp& awaited = op(id);
   if (run_.stream_of(awaited) == stream) return;  // in order
   const auto& event = stage == OpStage::kPosted  ? awaited.posted
@@ -88,15 +87,15 @@ void Enqueuer::wait(const CudaOp& waiting, OpId id, OpStage stage) {
 void Enqueuer::begin(OpId id) {
   CudaOp& of = op(id);
   const ProgramOp& program = run_.program.op(id);
-  for (const OpId dependency : program.own_dependencies) wait(of, dependency, OpStage::kEnded);
-  for (const OpId dependency : program.remote_dependencies) wait(of, dependency, OpStage::kEnded);
+  for (const OpId dependency : program.own_dependencies) wait(id, dependency, OpStage::kEnded);
+  for (const OpId dependency : program.remote_dependencies) wait(id, dependency, OpStage::kEnded);
   if (run_.options.before_op) run_.options.before_op(id, run_.control->stopping());
   for (const SlotId slot : of.opens)
     if (run_.options.poison)
-      check(driver().cuMemsetD8Async(run_.slots.address(slot), kPoison,
-                                     static_cast<std::size_t>(run_.slots.layout().allocated_bytes(slot)),
-                                     run_.stream_of(of)),
-            "cuMemsetD8Async");
+      check(
+          driver().cuMemsetD8Async(run_.slots.address(slot), kPoison,
+                                   static_cast<std::size_t>(run_.slots.layout().allocated_bytes(slot)), stream_of(of)),
+          "cuMemsetD8Async");
   reach(id, OpStage::kPosted);
 }
 
@@ -105,7 +104,7 @@ void Enqueuer::copy(OpId id) {
   const LaunchOf launch(run_, of, id);
   for (const PartCopies& part : of.parts)
     for (const PeerCopy& copy : part.copies) {
-      enqueue_copy(copy, run_.stream_of(of));
+      enqueue_copy(copy, stream_of(of));
       run_.traffic->moved(part.src, part.dst, copy.num_bytes());
     }
 }
@@ -113,7 +112,7 @@ void Enqueuer::copy(OpId id) {
 void Enqueuer::move(OpId id) {
   CudaOp& of = op(id);
   const Transfer& transfer = *run_.program.op(id).transfer;
-  for (const int partner : transfer.partners) wait(of, run_.partners.at(transfer.sequence, partner), OpStage::kPosted);
+  for (const int partner : transfer.partners) wait(id, run_.partners.at(transfer.sequence, partner), OpStage::kPosted);
   record(of.moves, of);
   copy(id);
   if (!of.senders.empty()) reach(id, OpStage::kTaken);
@@ -121,7 +120,7 @@ void Enqueuer::move(OpId id) {
 
 void Enqueuer::end(OpId id) {
   CudaOp& of = op(id);
-  for (const OpId taker : of.takers) wait(of, taker, OpStage::kTaken);
+  for (const OpId taker : of.takers) wait(id, taker, OpStage::kTaken);
   reach(id, OpStage::kEnded);
 }
 
@@ -130,7 +129,7 @@ void Enqueuer::compute(OpId id) {
   CudaOp& of = op(id);
   {
     const LaunchOf launch(run_, of, id);
-    run_.rank_of(of.rank).gpu->enqueue(of.work, run_.stream_of(of));
+    queue_.gpu->enqueue(of.work, stream_of(of));
   }
   reach(id, OpStage::kEnded);
 }
@@ -139,7 +138,13 @@ void Enqueuer::enqueue(const std::vector<OpId>& post) {
   if (post.empty()) return;
   const PostKind kind = run_.program.plan().kind_of(run_.program.plan().ops[at(post.front())]);
   const auto for_each = [&](void (Enqueuer::*step)(OpId)) {
-    for (const OpId id : post) in_op(id, [&] { (this->*step)(id); });
+    for (const OpId id : post) {
+      if (run_.rank_of(op(id).rank).queue != &queue_) continue;
+      if (run_.control->stopping()) throw StopLane();
+      queue_.enqueued = id;
+      (this->*step)(id);
+      words_.enqueue(run_.stream_of(op(id)));
+    }
   };
   if (!communicates(kind)) return for_each(&Enqueuer::compute);
   for_each(&Enqueuer::begin);
@@ -162,10 +167,11 @@ CUresult state_of(const GpuRank& rank) {
 
 bool is_at_work(const GpuRank& rank) { return state_of(rank) == CUDA_ERROR_NOT_READY; }
 
-// Whether all work of the repeat has ended. Throws Error when some has failed.
-bool has_ended(const CudaRun& run) {
+// Whether all work of the repeat on the device has ended. Throws Error when some has failed.
+bool has_ended(const CudaRun& run, const DeviceQueue& queue) {
   bool ended = true;
   for (const GpuRank& rank : run.ranks) {
+    if (rank.queue != &queue) continue;
     const CUresult state = state_of(rank);
     if (state != CUDA_ERROR_NOT_READY) check(state, "a kernel or a copy failed");
     ended = ended && state == CUDA_SUCCESS;
@@ -182,7 +188,7 @@ OpId failed_op(CudaRun& run) {
   for (const std::vector<OpId>& post : run.posts)
     for (const OpId id : post) {
       if (!failed[at(run.ops[at(id)].rank - run.program.view().local.first)]) continue;
-      if (!run.words.has(id, OpStage::kPosted, run.epoch) || run.words.has(id, OpStage::kEnded, run.epoch)) continue;
+      if (!run.has_posted(id) || run.words.has(id, OpStage::kEnded, run.epoch)) continue;
       const Transfer* const transfer = run.program.op(id).transfer.get();
       if (transfer == nullptr) return id;
       const auto has_posted = [&](int partner) {
@@ -193,10 +199,9 @@ OpId failed_op(CudaRun& run) {
   return copies;
 }
 
-// Streams go on that wait for ops of other processes, which may never come there.
+// Streams go on that wait for ops of other devices and processes, which may never come there.
 void let_pass(CudaRun& run) {
-  for (OpId id = 0; id < static_cast<OpId>(run.ops.size()); ++id)
-    if (!run.is_local(id)) run.words.let_pass(id, run.epoch);
+  for (OpId id = 0; id < static_cast<OpId>(run.ops.size()); ++id) run.words.let_pass(id, run.epoch);
 }
 
 }  // namespace
@@ -210,12 +215,15 @@ void fail_op(CudaRun& run, OpId at, const std::string& reason) {
       {ErrorCode::kRankFailed, {rank, -1, kNone, false, fmt::format("rank {} failed: {}", rank, reason)}});
 }
 
-void enqueue_repeat(CudaRun& run) {
+void enqueue_repeat(CudaRun& run, DeviceQueue& queue) {
   try {
-    Enqueuer enqueuer(run);
+    const CurrentContext current(queue.gpu->context());
+    const std::int64_t begin_ns = now_ns();
+    Enqueuer enqueuer(run, queue);
     for (const std::vector<OpId>& post : run.posts) enqueuer.enqueue(post);
-    run.enqueued_op = kNone;
-    while (!has_ended(run)) {
+    queue.enqueued = kNone;
+    queue.enqueue_ns = now_ns() - begin_ns;
+    while (!has_ended(run, queue)) {
       run.control->leave_if_stopping();
       std::this_thread::sleep_for(kStreamPollNap);
     }
@@ -223,11 +231,12 @@ void enqueue_repeat(CudaRun& run) {
   } catch (const StopLane&) {
     // The run stops for a reason that is already known.
   } catch (const std::exception& error) {
-    fail_op(run, run.enqueued_op, error.what());
+    fail_op(run, queue.enqueued, error.what());
   }
   let_pass(run);
   // What a device that has failed was to do is over.
-  while (std::ranges::any_of(run.ranks, is_at_work)) std::this_thread::sleep_for(kStreamPollNap);
+  const auto is_busy = [&](const GpuRank& rank) { return rank.queue == &queue && is_at_work(rank); };
+  while (std::ranges::any_of(run.ranks, is_busy)) std::this_thread::sleep_for(kStreamPollNap);
 }
 
 }  // namespace spscope::cuda

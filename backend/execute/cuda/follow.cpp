@@ -56,7 +56,7 @@ void Follower::look_before_post() {
   };
   OpId awaited = ends_first(program.own_dependencies);
   if (awaited == kNone) awaited = ends_first(program.remote_dependencies);
-  const OpId enqueued = run_.enqueued_op;
+  const OpId enqueued = run_.rank_of(lane_.rank).queue->enqueued;
   const Plan& plan = run_.program.plan();
   if (awaited == kNone && enqueued != kNone && enqueued != op() &&
       plan.ops[at(enqueued)].post <= plan.ops[at(op())].post)
@@ -107,7 +107,7 @@ bool Follower::look() {
   }
   if (has(op(), OpStage::kEnded))
     end();
-  else if (has(op(), OpStage::kPosted))
+  else if (run_.has_posted(op()))
     look_after_post();
   else
     look_before_post();
@@ -145,7 +145,10 @@ std::vector<std::optional<bool>> computes_unknown(std::span<const int> ranks) {
 }
 
 std::int64_t run_repeat(const std::shared_ptr<CudaRun>& run, int repeat, const std::function<void()>& meet) {
-  return run_threads(run, {[run] { enqueue_repeat(*run); }, [run] { follow_repeat(*run); }}, repeat, meet);
+  std::vector<std::function<void()>> mains;
+  for (const auto& queue : run->queues) mains.emplace_back([run, &queue] { enqueue_repeat(*run, *queue); });
+  mains.emplace_back([run] { follow_repeat(*run); });
+  return run_threads(run, std::move(mains), repeat, meet);
 }
 
 }  // namespace spscope::cuda

@@ -15,7 +15,7 @@ void follow_repeat(CudaRun& run);
 // makes progress for the watchdog's time is a hang.
 std::vector<std::optional<bool>> computes_unknown(std::span<const int> ranks);
 
-// Runs one repeat (run_threads): a thread enqueues, another follows. REQUIRES: start_repeat().
+// Runs one repeat (run_threads): a thread for each device enqueues, another follows. REQUIRES: start_repeat().
 std::int64_t run_repeat(const std::shared_ptr<CudaRun>& run, int repeat, const std::function<void()>& meet = {});
 
 }  // namespace spscope::cuda
