@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <utility>
@@ -87,19 +89,44 @@ std::string summary_section(const Summary& seen, const Summary& unseen) {
   return text;
 }
 
+// A row of the table of runs: one series, which is what all of its runs share, and one family of strategies, "cfg" or
+// "u cfg", which more GPUs may add a factor to.
+struct SeriesRow {
+  std::string series, family;          // the family is "" while the row holds a run on one GPU alone
+  std::string left;                    // the cells that name the series
+  std::array<std::string, 4> by_gpus;  // of 1, 2, 3 or 4, and 5 to 8 GPUs
+};
+
+void add_run(std::vector<SeriesRow>& table, const RowModel& row, double fitted, double unseen) {
+  const TimingRow& r = row.row();
+  const std::string strategy = strategy_text(row),
+                    left = fmt::format("| {} | {} | {}x{} | {} |", r.gpu, r.model, r.width, r.height, r.implementation),
+                    series = fmt::format("{} {} {} {} {}", left, r.frames, r.steps, r.software, r.kernel);
+  std::string family = r.gpus == 1 ? "" : strategy;
+  std::erase_if(family, [](char c) { return c >= '0' && c <= '9'; });
+  const std::size_t column = r.gpus <= 2 ? at(r.gpus - 1) : r.gpus <= 4 ? 2 : 3;
+  auto place = std::ranges::find_if(table, [&](const SeriesRow& s) {
+    return s.series == series && s.by_gpus[column].empty() && (family.empty() || family.ends_with(s.family));
+  });
+  if (place == table.end()) place = table.insert(place, SeriesRow{series, family, left, {}});
+  if (!family.empty()) place->family = family;
+  place->by_gpus[column] = fmt::format("{} {}: {:.4g}; {:.4g}, {:+.0f} %; {:.4g}, {:+.0f} %", r.id, strategy, r.seconds,
+                                       fitted, 100 * (fitted / r.seconds - 1), unseen, 100 * (unseen / r.seconds - 1));
+}
+
 std::string rows_section(const Evaluation& e, const std::vector<double>& fitted, const std::vector<double>& unseen) {
   std::string text =
-      "## Whole runs\n\nSeconds; of a step where the scope is `step`.\n\n"
-      "| id | GPU | model | pixels | strategy | code | measured | predicted | error | unseen | error |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
-  std::string source;
-  for (std::size_t i = 0; i < e.rows.size(); ++i) {
-    const TimingRow& r = e.rows[i].row();
-    if (r.source != source) text += fmt::format("| | | **{}** | | | | | | | | |\n", citation(source = r.source));
-    text +=
-        fmt::format("| {} | {} {} | {} | {}x{} | {} | {} | {:.4g} | {:.4g} | {:+.0f} % | {:.4g} | {:+.0f} % |\n", r.id,
-                    r.gpus, r.gpu, r.model, r.width, r.height, strategy_text(e.rows[i]), r.implementation, r.seconds,
-                    fitted[i], 100 * (fitted[i] / r.seconds - 1), unseen[i], 100 * (unseen[i] / r.seconds - 1));
+      "## Whole runs\n\nA row has the runs of one source, GPU, model, size and code, and one family of strategies. A "
+      "cell is one run: its id and\nstrategy, the seconds that were measured; those predicted, with their error; those "
+      "predicted unseen, with theirs. Seconds are of\na step where the scope is `step`.\n\n"
+      "| GPU | model | pixels | code | 1 GPU | 2 GPUs | 3 or 4 GPUs | 5 to 8 GPUs |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  for (std::size_t i = 0; i < e.rows.size();) {
+    const std::string& source = e.rows[i].row().source;
+    text += fmt::format("| | **{}** | | | | | | |\n", citation(source));
+    std::vector<SeriesRow> table;
+    for (; i < e.rows.size() && e.rows[i].row().source == source; ++i) add_run(table, e.rows[i], fitted[i], unseen[i]);
+    for (const SeriesRow& row : table) text += fmt::format("{} {} |\n", row.left, fmt::join(row.by_gpus, " | "));
   }
   return text;
 }

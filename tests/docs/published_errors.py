@@ -2,7 +2,7 @@
 
 Usage: published_errors.py SOURCE_DIR [--write]   compares backend/analysis/published_errors.def with them, or writes it
 
-A prediction is that of a fit that has not seen the row's source: the column `unseen` of the rows that fit_bench writes.
+A prediction is that of a fit that has not seen the row's source: the times unseen of the runs that fit_bench writes.
 Two rows are a pair when they differ in their strategy only; pairs that took equally long decide nothing.
 """
 import csv
@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 TABLE = "backend/analysis/published_errors.def"
-PAGES = ("bench/measured/accuracy.md",)
+PAGE = "bench/measured/accuracy.md"
 SERIES = ("source", "gpu", "interconnect", "model", "resolution", "frames", "software", "implementation", "gpus",
           "cfg_parallel")
 BANDS = (0, 0.02, 0.05, 0.10, 0.20, 10)  # of leads
@@ -25,17 +25,10 @@ HEAD = """// Of published times, as fits predict them that have not seen their s
 
 def predicted(source):
     """Measured and predicted seconds by row id."""
-    for page in PAGES:
-        if not (source / page).is_file():
-            continue
-        rows = {}
-        for line in (source / page).read_text("utf-8").splitlines():
-            cells = [cell.strip() for cell in line.split("|")]
-            if len(cells) == 13 and re.fullmatch(r"E\d+", cells[1]):
-                rows[cells[1]] = (float(cells[7]), float(cells[10]))
-        if rows:
-            return rows
-    raise SystemExit("no page has the rows of fit_bench")
+    cells = re.findall(r"(E\d+) [^:|]*: ([^;]+); [^;]+; ([^,]+),", (source / PAGE).read_text("utf-8"))
+    if not cells:
+        raise SystemExit(f"{PAGE} has no rows of fit_bench")
+    return {row: (float(measured), float(unseen)) for row, measured, unseen in cells}
 
 
 def kind_of(row):
