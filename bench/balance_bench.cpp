@@ -8,11 +8,14 @@
 //   reuse      50 denoise steps at U8 R1: what the last step's masks say decides (mask lag 1); 3 to 8 re-plans. Coarser
 //              video, since only the heads' shares matter
 //
+//   reported   whether the generators of masks give the imbalance that was reported for real ones: the barrier ratio of
+//              even cuts, mean over the layers of a model, against the known cells of Table 1 of db-SP (arXiv
+//              2511.23113), within 0.05. docs/masks.md says which settings of the generators were fitted to this
+//
 // It prints each figure with its limits and exits with 1 when one does not hold. plan_bench says how long plans take.
 //
-//   balance_bench [--layers N] [--block 64] [--steps 50]
-//
-// N layers spread over the model; without it, all.
+//   balance_bench [--layers N] [--block 64]   N layers spread over the model; without it, all
+//   balance_bench --reported [--block 64]
 #include <array>
 #include <cstdint>
 #include <iomanip>
@@ -23,7 +26,9 @@
 #include <utility>
 #include <vector>
 
+#include "backend/config/model.h"
 #include "backend/mask/pattern.h"
+#include "backend/mask/statistics.h"
 #include "backend/strategies/balance_blocks.h"
 #include "backend/strategies/balance_heads.h"
 #include "backend/strategies/decision_imbalance.h"
@@ -34,15 +39,17 @@
 namespace spscope {
 namespace {
 
-constexpr int kHeads = 40, kHeadDim = 128, kRanks = 8, kModelLayers = 40;
+constexpr int kHeads = 40, kHeadDim = 128, kRanks = 8, kModelLayers = 40, kDenoiseSteps = 50;
 constexpr std::array<int, 3> kVideo = {21, 45, 80}, kCoarseVideo = {21, 15, 26};
 constexpr std::pair<int, int> kDegrees[] = {{8, 1}, {4, 2}, {2, 4}, {1, 8}};
 
 constexpr double kMostGreedyHeads = 1.03, kMostRefinedHeads = 1.01, kMostBlocks = 1.02;
+constexpr double kMostFromReported = 0.05;
 constexpr int kFewestReplans = 3, kMostReplans = 8;
 
 struct Options {
-  int layers = kModelLayers, block = 64, steps = 50;
+  int layers = kModelLayers, block = 64;
+  bool reported = false;
 };
 
 // The calibrated patterns (docs/masks.md) and their densities.
@@ -52,22 +59,17 @@ struct Workload {
 };
 constexpr Workload kWorkloads[] = {{"paro", 0.414}, {"sparge", 0.30}};
 
-// Where a mask stands in a run.
-struct Position {
-  int layer = 0, denoise_step = 0, denoise_steps = 50;
-};
-
-BlockMask make_mask(const Workload& workload, std::array<int, 3> grid, int block, const Position& position) {
+BlockMask make_mask(const Workload& workload, std::array<int, 3> grid, int block, int layer, int denoise_step) {
   const Pattern& pattern = *find_pattern(workload.pattern);
   PatternRequest request;
   request.heads = kHeads;
   request.grid = grid;
   request.block = block;
   request.density = workload.density;
-  request.layer = position.layer;
+  request.layer = layer;
   request.layers = kModelLayers;
-  request.denoise_step = position.denoise_step;
-  request.denoise_steps = position.denoise_steps;
+  request.denoise_step = denoise_step;
+  request.denoise_steps = kDenoiseSteps;
   request.parameters = Parameters(pattern.parameters());
   return pattern.generate(request);
 }
@@ -131,9 +133,8 @@ class Limits {
 void run_imbalance(const Workload& workload, const Options& options, Limits& limits) {
   std::array<Figures, std::size(kDegrees)> means = {};
   for (int layer = 0; layer < options.layers; ++layer) {
-    const Position position{.layer = layer * kModelLayers / options.layers};
-    const Request request =
-        Request::attention(kRanks, kHeads, kHeadDim, make_mask(workload, kVideo, options.block, position));
+    const Request request = Request::attention(
+        kRanks, kHeads, kHeadDim, make_mask(workload, kVideo, options.block, layer * kModelLayers / options.layers, 0));
     for (std::size_t d = 0; d < means.size(); ++d) {
       const Figures found = figures(request, kDegrees[d].first, kDegrees[d].second);
       for (std::size_t f = 0; f < found.size(); ++f) means[d][f] += found[f] / options.layers;
@@ -162,39 +163,29 @@ void run_imbalance(const Workload& workload, const Options& options, Limits& lim
 
 // -- reuse
 
-// Requests of all layers whose known masks are those of `known_step`, and which run those of `step`. -1: nothing known.
-class Steps {
- public:
-  Steps(int num_layers, int num_steps) : num_layers_(num_layers), num_steps_(num_steps) {}
-
-  std::vector<Request> begin(int step) {
-    std::vector<Request> requests;
-    for (int layer = 0; layer < num_layers_; ++layer)
-      requests.push_back(Request::attention(
-          kRanks, kHeads, kHeadDim,
-          make_mask(kWorkloads[1], kCoarseVideo, 64, {layer * kModelLayers / num_layers_, step, num_steps_})));
-    for (std::size_t layer = 0; layer < requests.size(); ++layer) {
-      std::shared_ptr<MaskCounter>& known = requests[layer].known_masks[1];
-      known = last_.empty() ? nullptr : std::make_shared<MaskCounter>(requests[layer].sets, last_[layer]);
-    }
-    last_.clear();
-    for (const Request& request : requests) last_.push_back(request.executed_mask().mask());
-    return requests;
-  }
-
- private:
-  int num_layers_, num_steps_;
-  std::vector<BlockMask> last_;
-};
+// Requests of all layers that run the masks of `step`; what they know are those of the step before, `last`, which
+// becomes those of this one. Nothing is known in the first step.
+std::vector<Request> requests_of(int step, int num_layers, std::vector<BlockMask>& last) {
+  std::vector<Request> requests;
+  for (int layer = 0; layer < num_layers; ++layer)
+    requests.push_back(Request::attention(
+        kRanks, kHeads, kHeadDim, make_mask(kWorkloads[1], kCoarseVideo, 64, layer * kModelLayers / num_layers, step)));
+  for (std::size_t layer = 0; layer < requests.size(); ++layer)
+    requests[layer].known_masks[1] =
+        last.empty() ? nullptr : std::make_shared<MaskCounter>(requests[layer].sets, last[layer]);
+  last.clear();
+  for (const Request& request : requests) last.push_back(request.executed_mask().mask());
+  return requests;
+}
 
 void run_reuse(const Options& options, Limits& limits) {
   const Strategy& dbsp = *find_strategy("dbsp");
   PlanReuse reuse(dbsp, setting(dbsp, kRanks, 1));
-  Steps steps(options.layers, options.steps);
+  std::vector<BlockMask> last;
   double planned = 0, actual = 0, unbalanced = 0, count = 0;
   std::cout << "\nplanned anew at steps";
-  for (int step = 0; step < options.steps; ++step) {
-    const std::vector<Request> requests = steps.begin(step);
+  for (int step = 0; step < kDenoiseSteps; ++step) {
+    const std::vector<Request> requests = requests_of(step, options.layers, last);
     const std::span<const Decision> decisions = reuse.begin_step(requests);
     if (reuse.decided()) std::cout << ' ' << step;
     if (reuse.num_plans() == 0) continue;
@@ -210,6 +201,54 @@ void run_reuse(const Options& options, Limits& limits) {
   limits.check("re-plans", reuse.num_replans(), kFewestReplans, kMostReplans);
 }
 
+// -- reported
+
+struct Cell {
+  int ulysses, ring;
+  double reported;
+};
+struct ReportedMasks {
+  std::string_view model, pattern;
+  double density;
+  std::vector<std::pair<std::string_view, double>> settings;  // where they differ from the pattern's defaults
+  std::vector<Cell> cells;
+};
+
+std::vector<ReportedMasks> reported_masks() {
+  return {{"wan2.1-t2v-14b", "paro", 0.414, {}, {{8, 1, 1.355}, {1, 8, 1.255}, {4, 2, 1.253}, {2, 4, 1.246}}},
+          {"wan2.1-t2v-14b", "sparge", 0.30, {}, {{8, 1, 1.428}}},
+          {"cogvideox1.5-5b", "paro", 0.414, {{"kappa", 1.3}, {"profile", 0.045}}, {{8, 1, 1.447}, {1, 8, 1.269}}},
+          {"cogvideox1.5-5b", "sparge", 0.30, {{"head_spread", 1.3}}, {{8, 1, 1.513}}}};
+}
+
+void run_reported(const ReportedMasks& masks, int block, Limits& limits) {
+  const Model& model = *find_model_preset(masks.model);
+  const Pattern& pattern = *find_pattern(masks.pattern);
+  PatternRequest request;
+  request.heads = model.heads;
+  request.grid = model.grid;
+  request.text_tokens = model.joint_text_tokens;
+  request.block = block;
+  request.density = masks.density;
+  request.seed = 1;
+  request.layers = model.layers;
+  request.denoise_steps = kDenoiseSteps;
+  request.parameters = Parameters(pattern.parameters());
+  for (const auto& [name, value] : masks.settings) request.parameters.set(name, value);
+  std::vector<double> ratios(masks.cells.size(), 0);
+  for (request.layer = 0; request.layer < request.layers; ++request.layer) {
+    const BlockMask mask = pattern.generate(request);
+    for (std::size_t c = 0; c < ratios.size(); ++c)
+      ratios[c] += split_imbalance(mask, masks.cells[c].ulysses, masks.cells[c].ring).barrier / request.layers;
+  }
+  for (std::size_t c = 0; c < ratios.size(); ++c) {
+    const Cell& cell = masks.cells[c];
+    limits.check(std::string(masks.model) + " " + std::string(masks.pattern) + " U" + std::to_string(cell.ulysses) +
+                     "R" + std::to_string(cell.ring),
+                 ratios[c], cell.reported - kMostFromReported, cell.reported + kMostFromReported);
+  }
+}
+
 }  // namespace
 }  // namespace spscope
 
@@ -218,13 +257,16 @@ int main(int argc, char** argv) {
   if (!spscope::read_flags(argc, argv,
                            {{"--layers", &options.layers, 1, spscope::kModelLayers},
                             {"--block", &options.block, 1, 1000},
-                            {"--steps", &options.steps, 1, 1000}})) {
-    std::cerr << "usage: balance_bench [--layers 1..40] [--block N] [--steps N]\n";
+                            {"--reported", &options.reported}}))
     return 2;
-  }
   spscope::Limits limits;
   std::cout << std::fixed << std::setprecision(3);
-  for (const spscope::Workload& workload : spscope::kWorkloads) spscope::run_imbalance(workload, options, limits);
-  spscope::run_reuse(options, limits);
+  if (options.reported) {
+    for (const spscope::ReportedMasks& masks : spscope::reported_masks())
+      spscope::run_reported(masks, options.block, limits);
+  } else {
+    for (const spscope::Workload& workload : spscope::kWorkloads) spscope::run_imbalance(workload, options, limits);
+    spscope::run_reuse(options, limits);
+  }
   return limits.hold() ? 0 : 1;
 }

@@ -1,20 +1,23 @@
-// The flags of a bench: `--name NUMBER`, `--name TEXT`, or `--name` alone.
+// The flags of a bench: `--name NUMBER`, `--name TEXT`, which may be given several times, or `--name` alone.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <initializer_list>
+#include <iostream>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <variant>
+#include <vector>
 
 namespace spscope {
 
 struct BenchFlag {
   std::string_view name;
-  std::variant<bool*, int*, std::int64_t*, std::string*> target;
+  std::variant<bool*, int*, std::int64_t*, std::string*, std::vector<std::string>*> target;
   std::int64_t least = 1, most = std::numeric_limits<int>::max();  // of numbers
 };
 
@@ -24,7 +27,7 @@ bool read_number(std::string_view text, const BenchFlag& flag, Number& number) {
   return error == std::errc() && end == text.data() + text.size() && number >= flag.least && number <= flag.most;
 }
 
-// Whether every argument was understood.
+// Whether every argument was understood; else one that was not is named, beside the flags.
 inline bool read_flags(int argc, char** argv, std::initializer_list<BenchFlag> flags) {
   for (int i = 1; i < argc; ++i) {
     bool understood = false;
@@ -36,6 +39,8 @@ inline bool read_flags(int argc, char** argv, std::initializer_list<BenchFlag> f
         const std::string_view text = argv[i];
         if (std::string* const* word = std::get_if<std::string*>(&flag.target))
           understood = !(** word = text).empty();
+        else if (std::vector<std::string>* const* words = std::get_if<std::vector<std::string>*>(&flag.target))
+          understood = !(*words)->emplace_back(text).empty();
         else if (int* const* number = std::get_if<int*>(&flag.target))
           understood = read_number(text, flag, **number);
         else
@@ -43,7 +48,12 @@ inline bool read_flags(int argc, char** argv, std::initializer_list<BenchFlag> f
       }
       break;
     }
-    if (!understood) return false;
+    if (!understood) {
+      std::cerr << "\"" << argv[std::min(i, argc - 1)] << "\" cannot be used here; there are";
+      for (const BenchFlag& flag : flags) std::cerr << ' ' << flag.name;
+      std::cerr << '\n';
+      return false;
+    }
   }
   return true;
 }

@@ -6,7 +6,7 @@
 // changes between rounds does not enter. FLOPs are those of the two products: 4 x head_dim x (pairs of q and k rows).
 // Times are CPU times of the thread, so that another program on the core counts only by what it does to the caches.
 //
-//   kernel_bench [--tokens 4096] [--head-dim 128] [--block 64] [--rounds 5]
+//   kernel_bench [--rounds 5]
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,7 +15,6 @@
 #include <iostream>
 #include <numeric>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "backend/base/clock.h"
@@ -30,30 +29,19 @@
 namespace spscope::kernels {
 namespace {
 
-struct BenchShape {
-  int num_tokens = 4096, head_dim = 128, block = 64, rounds = 5;
-};
+constexpr int kTokens = 4096, kHeadDim = 128, kBlock = 64;
 
 // One head: q, k, v and states of all blocks, in one storage type.
 class BenchHead {
  public:
-  BenchHead(const BenchShape& shape, Dtype dtype)
-      : dtype_(dtype),
-        head_dim_(shape.head_dim),
-        q_(random_rows(shape, 1)),
-        k_(random_rows(shape, 2)),
-        v_(random_rows(shape, 3)),
-        out_(static_cast<std::size_t>(shape.num_tokens) * shape.head_dim),
-        row_max_(shape.num_tokens),
-        row_sum_(shape.num_tokens) {
-    for (int token = 0; token < shape.num_tokens; token += shape.block) {
-      const std::int32_t rows = std::min(shape.block, shape.num_tokens - token);
-      const std::int64_t first = std::int64_t{token} * shape.head_dim * dtype_bytes(dtype);
-      q_blocks_.push_back({q_.data() + first, rows, shape.head_dim});
-      k_blocks_.push_back({k_.data() + first, rows, shape.head_dim});
-      v_blocks_.push_back({v_.data() + first, rows, shape.head_dim});
-      states_.push_back({out_.data() + std::int64_t{token} * shape.head_dim, row_max_.data() + token,
-                         row_sum_.data() + token, shape.head_dim});
+  explicit BenchHead(Dtype dtype) : dtype_(dtype) {
+    for (int token = 0; token < kTokens; token += kBlock) {
+      const std::int64_t first = std::int64_t{token} * kHeadDim * dtype_bytes(dtype);
+      q_blocks_.push_back({q_.data() + first, kBlock, kHeadDim});
+      k_blocks_.push_back({k_.data() + first, kBlock, kHeadDim});
+      v_blocks_.push_back({v_.data() + first, kBlock, kHeadDim});
+      states_.push_back(
+          {out_.data() + std::int64_t{token} * kHeadDim, row_max_.data() + token, row_sum_.data() + token, kHeadDim});
     }
   }
 
@@ -63,10 +51,10 @@ class BenchHead {
   double seconds(int row_load) {
     choose_tiles(row_load);
     for (int q_block = 0; q_block < num_blocks(); ++q_block) {
-      clear_rows(q_blocks_[q_block].rows, head_dim_, states_[q_block]);
+      clear_rows(kBlock, kHeadDim, states_[q_block]);
     }
-    const float scale = 1 / std::sqrt(static_cast<float>(head_dim_));
-    const AttentionTask task{dtype_, head_dim_, scale, q_blocks_, states_, k_blocks_, v_blocks_, row_begin_, k_block_};
+    const float scale = 1 / std::sqrt(static_cast<float>(kHeadDim));
+    const AttentionTask task{dtype_, kHeadDim, scale, q_blocks_, states_, k_blocks_, v_blocks_, row_begin_, k_block_};
     const std::int64_t begin_ns = thread_cpu_ns();
     attend(task, workspace_);
     return static_cast<double>(thread_cpu_ns() - begin_ns) * 1e-9;
@@ -74,10 +62,10 @@ class BenchHead {
 
  private:
   // Elements in [-1, 1) as bytes of the storage type.
-  std::vector<unsigned char> random_rows(const BenchShape& shape, std::uint64_t seed) const {
+  std::vector<unsigned char> random_rows(std::uint64_t seed) const {
     Rng rng(seed);
     std::vector<unsigned char> bytes;
-    for (std::int64_t i = 0; i < std::int64_t{shape.num_tokens} * shape.head_dim; ++i) {
+    for (int i = 0; i < kTokens * kHeadDim; ++i) {
       const float x = static_cast<float>(2 * rng.uniform() - 1);
       const Bf16 half = to_bf16(x);
       const auto* stored = dtype_ == Dtype::kFp32 ? reinterpret_cast<const unsigned char*>(&x)
@@ -101,10 +89,10 @@ class BenchHead {
     }
   }
 
-  Dtype dtype_;
-  int head_dim_;
-  std::vector<unsigned char> q_, k_, v_;
-  std::vector<float> out_, row_max_, row_sum_;
+  const Dtype dtype_;
+  std::vector<unsigned char> q_ = random_rows(1), k_ = random_rows(2), v_ = random_rows(3);
+  std::vector<float> out_ = std::vector<float>(kTokens * kHeadDim), row_max_ = std::vector<float>(kTokens),
+                     row_sum_ = row_max_;
   std::vector<RowBlock> q_blocks_, k_blocks_, v_blocks_;
   std::vector<RowState> states_;
   std::vector<std::int32_t> row_begin_, k_block_;
@@ -116,19 +104,19 @@ class BenchGemm {
  public:
   explicit BenchGemm(Dtype dtype)
       : inputs_(gemm_input_dtype(dtype)),
-        gemm_({kTokens, kIn, kOut, kIn, kOut, kOut, inputs_}),
-        a_(static_cast<std::size_t>(kTokens * kIn) * sizeof(float)),
+        gemm_({kChunk, kIn, kOut, kIn, kOut, kOut, inputs_}),
+        a_(static_cast<std::size_t>(kChunk * kIn) * sizeof(float)),
         b_(static_cast<std::size_t>(kIn * kOut) * sizeof(float)),
-        c_(static_cast<std::size_t>(kTokens * kOut)) {}
+        c_(static_cast<std::size_t>(kChunk * kOut)) {}
 
   double gflop_per_s() {
     const std::int64_t begin_ns = thread_cpu_ns();
     gemm_.run(a_.data(), b_.data(), c_.data(), workspace_);
-    return 2.0 * kTokens * kIn * kOut / static_cast<double>(thread_cpu_ns() - begin_ns);
+    return 2.0 * kChunk * kIn * kOut / static_cast<double>(thread_cpu_ns() - begin_ns);
   }
 
  private:
-  static constexpr std::int64_t kTokens = 512, kIn = 1536, kOut = 8960;
+  static constexpr std::int64_t kChunk = 512, kIn = 1536, kOut = 8960;
   Dtype inputs_;
   Gemm gemm_;
   std::vector<unsigned char> a_, b_;  // zeros: the time of a product does not depend on its numbers
@@ -153,8 +141,8 @@ double gemm_share(BenchGemm& gemm) {
 }
 
 // The figures of one round.
-std::vector<Figure> run_round(const BenchShape& shape, BenchHead& fp32, BenchHead& bf16) {
-  const double flops = 4.0 * shape.head_dim * shape.num_tokens * static_cast<double>(shape.num_tokens);
+std::vector<Figure> run_round(BenchHead& fp32, BenchHead& bf16) {
+  constexpr double flops = 4.0 * kHeadDim * kTokens * kTokens;
   const int num_blocks = fp32.num_blocks();
   const double peak_before = measure_fma_gflop_per_s(), dense_s = fp32.seconds(num_blocks);
   const double peak = std::max(peak_before, measure_fma_gflop_per_s()), dense = flops / dense_s * 1e-9;
@@ -173,12 +161,12 @@ std::vector<Figure> run_round(const BenchShape& shape, BenchHead& fp32, BenchHea
 }
 
 // Measures and prints.
-void run(const BenchShape& shape, std::ostream& out) {
-  BenchHead fp32(shape, Dtype::kFp32), bf16(shape, Dtype::kBf16);
+void run(int num_rounds, std::ostream& out) {
+  BenchHead fp32(Dtype::kFp32), bf16(Dtype::kBf16);
   fp32.seconds(fp32.num_blocks());
   bf16.seconds(bf16.num_blocks());
   std::vector<std::vector<Figure>> rounds;
-  for (int i = 0; i < shape.rounds; ++i) rounds.push_back(run_round(shape, fp32, bf16));
+  for (int i = 0; i < num_rounds; ++i) rounds.push_back(run_round(fp32, bf16));
   if (gemm_unavailable().empty()) {
     BenchGemm single(Dtype::kFp32), half(Dtype::kBf16);
     single.gflop_per_s(), half.gflop_per_s();
@@ -190,7 +178,6 @@ void run(const BenchShape& shape, std::ostream& out) {
   out << std::left << std::fixed;
   const auto row = [&](const std::string& name) -> std::ostream& { return out << std::setw(44) << name; };
   row("instruction set") << dispatched_target() << "\n";
-  row("tokens, head dim, block") << shape.num_tokens << ", " << shape.head_dim << ", " << shape.block << "\n";
   row("copy, GB/s") << std::setprecision(1) << measure_copy_gbps() << "\n";
   for (std::size_t i = 0; i < rounds.front().size(); ++i) {
     std::vector<double> values;
@@ -204,14 +191,7 @@ void run(const BenchShape& shape, std::ostream& out) {
 }  // namespace spscope::kernels
 
 int main(int argc, char** argv) {
-  spscope::kernels::BenchShape shape;
-  if (!spscope::read_flags(argc, argv,
-                           {{"--tokens", &shape.num_tokens, 1, 1 << 24},
-                            {"--head-dim", &shape.head_dim, 1, spscope::kernels::kMaxHeadDim},
-                            {"--block", &shape.block, 1, spscope::kernels::kMaxBlockRows},
-                            {"--rounds", &shape.rounds, 1, 1000}})) {
-    std::cerr << "usage: kernel_bench [--tokens N] [--head-dim 1..256] [--block 1..384] [--rounds N]\n";
-    return 2;
-  }
-  spscope::kernels::run(shape, std::cout);
+  int rounds = 5;
+  if (!spscope::read_flags(argc, argv, {{"--rounds", &rounds}})) return 2;
+  spscope::kernels::run(rounds, std::cout);
 }

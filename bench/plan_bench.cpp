@@ -8,7 +8,7 @@
 // All on one core; times are CPU times of the thread, the median over the repeats. The last lines say what the core can
 // do, for comparing machines.
 //
-//   plan_bench [--pattern paro] [--repeats 5]
+//   plan_bench
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 #include <iostream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "backend/base/check.h"
@@ -30,13 +29,12 @@
 #include "backend/schedule/memory.h"
 #include "backend/schedule/schedule.h"
 #include "backend/strategies/strategy.h"
-#include "bench/flags.h"
 #include "kernels/calibrate.h"
 
 namespace spscope {
 namespace {
 
-constexpr int kHeads = 40, kHeadDim = 128, kRanksPerNode = 8;
+constexpr int kHeads = 40, kHeadDim = 128, kRanksPerNode = 8, kRepeats = 5;
 
 struct Case {
   std::string_view strategy;
@@ -52,9 +50,8 @@ std::string name_of(const Case& c) {
   return std::string(c.strategy) + (c.ulysses > 0 ? degrees : "");
 }
 
-BlockMask wan_mask(std::string_view pattern_name) {
-  const Pattern* pattern = find_pattern(pattern_name);
-  SPSCOPE_CHECK(pattern != nullptr);
+BlockMask wan_mask() {
+  const Pattern* pattern = find_pattern("paro");
   PatternRequest request;
   request.heads = kHeads;
   request.grid = {21, 45, 80};
@@ -98,13 +95,13 @@ constexpr const char* kColumns[] = {"ranks",     "ops",      "messages",  "plan 
                                     "sched. ms", "bound ms", "memory ms", "bound MB", "memory MB", "RSS MB"};
 
 // Measures a plan and prints its row of the columns.
-void run(const Case& c, const BlockMask& mask, int repeats, std::ostream& out) {
+void run(const Case& c, const BlockMask& mask, std::ostream& out) {
   const ClusterPreset& preset = *find_cluster_preset(c.ranks <= kRanksPerNode ? "a800x8" : "ndr-h100-xN");
   const Network network = Network::of_cluster(preset, c.ranks, kRanksPerNode);
   Samples build_ms, verify_ms, schedule_ms, bound_ms, memory_ms;
   std::size_t ops = 0, messages = 0;
   double plan_mb = 0, bound_mb = 0, memory_mb = 0;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
     Request request = Request::attention(c.ranks, kHeads, kHeadDim, mask);
     request.cluster = &preset;
     const Plan plan = timed(build_ms, [&] { return build(c, request); });
@@ -128,26 +125,17 @@ void run(const Case& c, const BlockMask& mask, int repeats, std::ostream& out) {
   out << "\n";
 }
 
-void run_all(std::string_view pattern, int repeats, std::ostream& out) {
-  const BlockMask mask = wan_mask(pattern);
+void run_all(std::ostream& out) {
+  const BlockMask mask = wan_mask();
   out << std::fixed << std::setprecision(2) << std::left << std::setw(14) << "plan" << std::right;
   for (const char* title : kColumns) out << std::setw(11) << title;
   out << "\n";
-  for (const Case& c : kCases) run(c, mask, repeats, out);
+  for (const Case& c : kCases) run(c, mask, out);
   out << "core: fma peak " << kernels::measure_fma_gflop_per_s() << " GFLOP/s, copy " << kernels::measure_copy_gbps()
-      << " GB/s; mask " << pattern << ", density " << mask.density() << "\n";
+      << " GB/s; density " << mask.density() << "\n";
 }
 
 }  // namespace
 }  // namespace spscope
 
-int main(int argc, char** argv) {
-  std::string pattern = "paro";
-  int repeats = 5;
-  if (!spscope::read_flags(argc, argv, {{"--pattern", &pattern}, {"--repeats", &repeats, 1, 1000}}) ||
-      spscope::find_pattern(pattern) == nullptr) {
-    std::cerr << "usage: plan_bench [--pattern NAME] [--repeats 1..1000]\n";
-    return 2;
-  }
-  spscope::run_all(pattern, repeats, std::cout);
-}
+int main() { spscope::run_all(std::cout); }

@@ -5,7 +5,7 @@
 // Projections and executions of all strategies take turns, and both are medians over the rounds, so that a clock or a
 // neighbour that changes meanwhile meets all of them.
 //
-//   projection_bench [--frames 4] [--heads 8] [--head-dim 64] [--rounds 9] [--bf16]
+//   projection_bench [--rounds 9]
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "backend/base/median.h"
@@ -35,14 +34,9 @@ namespace {
 
 constexpr int kRanks = 2;
 constexpr int kBlock = 64;
-constexpr int kFrameSide = 32;  // tokens: 1,024 a frame
+constexpr int kFrames = 4, kFrameSide = 32, kHeads = 8, kHeadDim = 64;  // 1,024 tokens a frame
 constexpr double kDensity = 0.4;
 constexpr double kTargetError = 0.15;
-
-struct BenchShape {
-  int frames = 4, heads = 8, head_dim = 64, rounds = 9;
-  Dtype dtype = Dtype::kFp32;
-};
 
 struct Contender {
   std::string label;
@@ -51,11 +45,11 @@ struct Contender {
   std::vector<double> executed_ns;         // of each round
 };
 
-BlockMask paro_mask(const BenchShape& shape) {
+BlockMask paro_mask() {
   const Pattern& paro = *find_pattern("paro");
   PatternRequest request;
-  request.heads = shape.heads;
-  request.grid = {shape.frames, kFrameSide, kFrameSide};
+  request.heads = kHeads;
+  request.grid = {kFrames, kFrameSide, kFrameSide};
   request.block = kBlock;
   request.density = kDensity;
   request.parameters = Parameters(paro.parameters());
@@ -94,20 +88,18 @@ double projected_ns(const Contender& contender, const Network& network) {
 }
 
 // Measures and prints.
-void run(const BenchShape& shape, std::ostream& out) {
-  CalibrateOptions calibration;
-  calibration.dtype = shape.dtype;
-  const NetworkCalibration local = calibrate_network(calibration);
+void run(int rounds, std::ostream& out) {
+  const NetworkCalibration local = calibrate_network({});
   const Network network = Network::from_profile(local.network, kRanks, 0);
 
-  Request request = Request::attention(kRanks, shape.heads, shape.head_dim, paro_mask(shape), shape.dtype);
+  Request request = Request::attention(kRanks, kHeads, kHeadDim, paro_mask(), Dtype::kFp32);
   define_outputs(request);
   const Activations activations = generate_activations(request, 1);
   std::vector<Contender> contenders;
   contenders.push_back(make_contender(request, "ulysses", nullptr));
   contenders.push_back(make_contender(request, "ring", "contiguous"));
   contenders.push_back(make_contender(request, "ring", "cyclic"));
-  for (int round = 0; round < shape.rounds; ++round)
+  for (int round = 0; round < rounds; ++round)
     for (Contender& contender : contenders) run_round(request, activations, contender);
 
   const auto number = [](double value, int digits) {
@@ -119,9 +111,8 @@ void run(const BenchShape& shape, std::ostream& out) {
   row("instruction set, cores") << kernels::dispatched_target() << ", " << std::thread::hardware_concurrency() << "\n";
   row("fma peak, GFLOP/s") << number(kernels::measure_fma_gflop_per_s(), 1) << "\n";
   row("copy, GB/s") << number(kernels::measure_copy_gbps(), 1) << "\n";
-  row("workload") << request.inner_tokens << " tokens, " << shape.heads << " heads of " << shape.head_dim << ", paro "
-                  << number(request.executed_mask().mask().density(), 2) << ", " << dtype_name(shape.dtype) << ", "
-                  << shape.rounds << " rounds\n";
+  row("workload") << request.inner_tokens << " tokens, " << kHeads << " heads of " << kHeadDim << ", paro "
+                  << number(request.executed_mask().mask().density(), 2) << ", " << rounds << " rounds\n";
   row("link, GB/s") << number(local.network.link_gbps, 2) << "\n";
   row("latency, us") << number(local.network.intra_latency_ns * 1e-3, 1) << "\n";
   row("slow-down of compute") << number(local.network.compute_slowdown, 2) << "\n";
@@ -149,17 +140,7 @@ void run(const BenchShape& shape, std::ostream& out) {
 }  // namespace spscope
 
 int main(int argc, char** argv) {
-  spscope::BenchShape shape;
-  bool bf16 = false;
-  if (!spscope::read_flags(argc, argv,
-                           {{"--frames", &shape.frames, 1, 64},
-                            {"--heads", &shape.heads, spscope::kRanks, 128},
-                            {"--head-dim", &shape.head_dim, 1, 256},
-                            {"--rounds", &shape.rounds, 1, 1000},
-                            {"--bf16", &bf16}})) {
-    std::cerr << "usage: projection_bench [--frames N] [--heads N] [--head-dim 1..256] [--rounds N] [--bf16]\n";
-    return 2;
-  }
-  if (bf16) shape.dtype = spscope::Dtype::kBf16;
-  spscope::run(shape, std::cout);
+  int rounds = 9;
+  if (!spscope::read_flags(argc, argv, {{"--rounds", &rounds}})) return 2;
+  spscope::run(rounds, std::cout);
 }

@@ -27,18 +27,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "backend/base/check.h"
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
 #include "backend/base/median.h"
-#include "backend/base/rng.h"
-#include "backend/collect/shard_writer.h"
 #include "backend/record/event_ring.h"
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/store_reader.h"
+#include "bench/event_shards.h"
 #include "bench/flags.h"
 #include "kernels/calibrate.h"
 #include "tests/support/temporary_folder.h"
@@ -47,9 +45,6 @@ namespace spscope {
 namespace {
 
 constexpr int kRanks = 8, kNames = 842, kOpsOfAPass = 2000;
-constexpr std::int64_t kMostInMemory = 2'000'000;  // events of a rank
-constexpr std::size_t kRingRecords = 256 << 10;
-constexpr const char* kCollection = "0123456789abcdef0123456789abcdef";
 
 struct Flags {
   std::int64_t events = 10'000'000;
@@ -57,64 +52,26 @@ struct Flags {
   std::string run;
 };
 
-// The events of one rank, pass after pass over the same ops: each op has a name, a category and a usual time. Two of
-// five are transfers, which wait for a partner first.
-class RankEvents {
- public:
-  RankEvents(int rank, RunId run) : rank_(rank), run_(run), jitter_(static_cast<std::uint64_t>(rank) + 1) {
-    Rng rng(17);
-    for (int op = 0; op < kOpsOfAPass; ++op) {
-      const bool moves = op % 5 == 1 || op % 5 == 3;
-      const auto category = moves ? EventCategory::kTransfer : static_cast<EventCategory>(1 + rng.below(3));
-      kernels_.push_back({static_cast<NameId>(1 + rng.below(kNames)), event_flags(category), 500 + rng.below(20'000),
-                          moves ? 500 + rng.below(20'000) : 0});
-    }
-  }
-
-  // The next so many.
-  std::vector<RingRecord> next(std::int64_t count) {
-    std::vector<RingRecord> records(static_cast<std::size_t>(count));
-    for (RingRecord& record : records) {
-      const std::int64_t op = made_++ % kOpsOfAPass;
-      const Kernel& kernel = kernels_[static_cast<std::size_t>(op)];
-      SpanEvent& span = record.span;
-      at_ns_ += 100 + jitter_.below(400) + (op == 0 ? 50'000 + jitter_.below(50'000) : 0);
-      span.begin_ns = at_ns_;
-      if (kernel.waits_ns > 0) {
-        record.kind = RingKind::kCollective;
-        record.transfer_begin_ns = at_ns_ += jitter_.below(kernel.waits_ns);
-        record.sequence = op;
-        record.bytes = 100'000 + 1000 * (op % 7);
-        record.peer = static_cast<std::int32_t>((rank_ + 1) % kRanks);
-      }
-      at_ns_ += kernel.usual_ns + jitter_.below(kernel.usual_ns / 4);
-      span.end_ns = at_ns_;
-      span.op_id = op * kRanks + rank_;
-      span.name = kernel.name;
-      span.flags = kernel.flags;
-      record.run = run_;
-    }
-    return records;
-  }
-
- private:
-  struct Kernel {
-    NameId name;
-    std::uint32_t flags;
-    std::int64_t usual_ns;
-    std::int64_t waits_ns;  // at most; 0: no transfer
+// Pass after pass over the same ops: each has a name, a category and a usual time.
+BenchPasses passes_of(RunId run) {
+  BenchPasses passes{.ranks = kRanks, .kernels = {}, .run = [run](std::int64_t) { return run; }, .begin_ns = {}};
+  passes.begin_ns = [](std::int64_t pass, std::int64_t last_ns, Rng& jitter) {
+    return (pass == 0 ? 1'000'000'000 : last_ns) + 50'000 + jitter.below(50'000);
   };
-  int rank_;
-  RunId run_;
-  Rng jitter_;
-  std::vector<Kernel> kernels_;
-  std::int64_t made_ = 0, at_ns_ = 1'000'000'000;
-};
+  Rng rng(17);
+  for (int op = 0; op < kOpsOfAPass; ++op) {
+    const bool moves = op % 5 == 1 || op % 5 == 3;
+    const auto category = moves ? EventCategory::kTransfer : static_cast<EventCategory>(1 + rng.below(3));
+    passes.kernels.push_back({static_cast<NameId>(1 + rng.below(kNames)), category, 500 + rng.below(20'000),
+                              moves ? 500 + rng.below(20'000) : 0});
+  }
+  return passes;
+}
 
 double seconds_since(std::int64_t begin_ns) { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
 
 RunId write_head(const std::string& path) {
-  StoreWriter writer = StoreWriter::shard(path, {.kind = ShardKind::kHead, .collection = kCollection});
+  StoreWriter writer = StoreWriter::shard(path, {.kind = ShardKind::kHead, .collection = kBenchCollection});
   WorkloadRecord workload;
   workload.model = "bench";
   workload.ranks = kRanks;
@@ -131,30 +88,11 @@ RunId write_head(const std::string& path) {
   return id;
 }
 
-// Seconds from the first push to the last commit, those aside that making the events takes. The lane waits where a real
-// one would drop, so that the writer is what is measured.
+// As write_bench_shard().
 double write_shard(const std::string& path, int rank, RunId run, std::int64_t num_events) {
-  ShardWriterOptions options;
-  options.shard = {.kind = ShardKind::kRank, .clock = ShardClock::kRaw, .rank = rank, .collection = kCollection};
-  ShardWriter writer(path, options);
-  for (int name = 1; name <= kNames; ++name) writer.name("kernel " + std::to_string(name));
-  EventRing& ring = writer.ring({.rank = rank, .lane = 0}, kRingRecords);
-  RankEvents events(rank, run);
-  double seconds = 0;
-  while (num_events > 0) {
-    const std::vector<RingRecord> records = events.next(std::min(num_events, kMostInMemory));
-    num_events -= std::ssize(records);
-    const std::int64_t begin_ns = now_ns();
-    std::thread lane([&] {
-      for (const RingRecord& record : records)
-        while (!ring.push(record)) std::this_thread::yield();
-    });
-    lane.join();
-    if (num_events == 0) writer.finish();
-    seconds += seconds_since(begin_ns);
-  }
-  if (const std::optional<Error> failure = writer.failure()) throw *failure;
-  return seconds;
+  std::vector<std::string> names;
+  for (int name = 1; name <= kNames; ++name) names.push_back("kernel " + std::to_string(name));
+  return write_bench_shard(path, rank, names, passes_of(run), num_events);
 }
 
 // Bytes of the shards and of their logs.
@@ -169,8 +107,8 @@ double shard_bytes(const std::vector<std::string>& shards) {
 
 // Nanoseconds of one push: alone, and with the clock read at begin and end of the event.
 double push_ns(bool with_clock) {
-  constexpr std::int64_t kPushes = kRingRecords - 1;
-  EventRing ring(kRingRecords);
+  constexpr std::int64_t kPushes = kBenchRing - 1;
+  EventRing ring(kBenchRing);
   RingRecord record;
   std::int64_t spent_ns = 0;
   constexpr int kRounds = 8;
@@ -360,10 +298,8 @@ int main(int argc, char** argv) {
   }
   spscope::Flags flags;
   if (!spscope::read_flags(
-          argc, argv, {{"--events", &flags.events, 100'000}, {"--repeats", &flags.repeats}, {"--run", &flags.run}})) {
-    std::cerr << "usage: store_bench [--events 100000..] [--repeats 1..] [--run FILE]\n";
+          argc, argv, {{"--events", &flags.events, 100'000}, {"--repeats", &flags.repeats}, {"--run", &flags.run}}))
     return 2;
-  }
   const std::vector<spscope::Figure> figures = spscope::measure(flags);
   spscope::print(figures);
   return std::ranges::all_of(figures, &spscope::Figure::kept) ? 0 : 1;

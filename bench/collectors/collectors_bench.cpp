@@ -6,10 +6,9 @@
 //             and the process may grow by 64 MB
 //
 // The program that launches is a third thread, which makes its records every millisecond. Beside the figures stands
-// what this machine can do: memory copy and multiply-adds. Exits with 1 when a limit is missed and --strict-times is
-// given, or when a record is lost.
+// what this machine can do: memory copy and multiply-adds. Exits with 1 when a limit is missed.
 //
-//   collectors_bench [--seconds 10] [--records-per-s 1000000] [--cupti FILE] [--strict-times]
+//   collectors_bench [--seconds 10]
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -34,18 +33,14 @@ namespace {
 
 constexpr double kMostLaunchNs = 100, kMostCores = 1, kMostMemoryMb = 64;
 constexpr int kRecordsOfALaunch = 3;
+constexpr double kRecordsPerSecond = 1e6;
 constexpr std::int64_t kMillisecond = 1'000'000;
 
-struct Options {
-  int seconds = 10;
-  std::int64_t records_per_s = 1'000'000;
-  std::string cupti = std::string(SPSCOPE_BINARY_DIR) + "/tests/fake_cupti/13/libcupti.so.13";
-  bool strict_times = false;
-};
+constexpr const char* kCupti = SPSCOPE_BINARY_DIR "/tests/fake_cupti/13/libcupti.so.13";
 
 class FakeCupti {
  public:
-  explicit FakeCupti(const std::string& path) : library_(path) {
+  FakeCupti() {
     // 800 shapes: as many kernels as a model has, each with the grid of its layer.
     library_.call<decltype(spscope_fake_cupti_reset)>("spscope_fake_cupti_reset")("shapes=800");
   }
@@ -56,7 +51,7 @@ class FakeCupti {
   std::int64_t made() { return library_.call<decltype(spscope_fake_cupti_made)>("spscope_fake_cupti_made")(); }
 
  private:
-  FakeLibrary library_;
+  FakeLibrary library_{kCupti};
   decltype(&spscope_fake_cupti_run) run_ = library_.call<decltype(spscope_fake_cupti_run)>("spscope_fake_cupti_run");
 };
 
@@ -93,11 +88,11 @@ struct Figures {
 };
 
 // Launches at an even pace. Seconds that it took.
-double launch_at_pace(FakeCupti& cupti, Collector& collector, const Options& options) {
-  const std::int64_t begin_ns = now_ns(), end_ns = begin_ns + options.seconds * 1'000 * kMillisecond;
+double launch_at_pace(FakeCupti& cupti, Collector& collector, int seconds) {
+  const std::int64_t begin_ns = now_ns(), end_ns = begin_ns + seconds * 1'000 * kMillisecond;
   std::int64_t launched = 0;
   for (std::int64_t now = begin_ns; now < end_ns; now = now_ns()) {
-    const double due = static_cast<double>(now - begin_ns) * 1e-9 * static_cast<double>(options.records_per_s);
+    const double due = static_cast<double>(now - begin_ns) * 1e-9 * kRecordsPerSecond;
     const std::int64_t more = static_cast<std::int64_t>(due) / kRecordsOfALaunch - launched;
     collector.begin_launch(0, RunId{1}, launched % 800);
     cupti.launch(more);
@@ -118,19 +113,19 @@ double launch_ns(Collector& collector) {
   return static_cast<double>(now_ns() - begin_ns) / kLaunches;
 }
 
-Figures measure(const Options& options) {
+Figures measure(int seconds) {
   Figures figures;
-  FakeCupti cupti(options.cupti);
+  FakeCupti cupti;
   const TemporaryFolder folder;
   ShardWriter shard(folder / "run.rank-0.db", shard_options());
   const double before_mb = status_mb("VmRSS:");
   std::ofstream("/proc/self/clear_refs") << 5 << std::flush;  // VmHWM counts from here
-  const std::unique_ptr<Collector> collector = cupti::start(
-      shard, {.rank = 0}, {.library = options.cupti, .pool = {}, .flush_every = std::chrono::milliseconds(100)});
+  const std::unique_ptr<Collector> collector =
+      cupti::start(shard, {.rank = 0}, {.library = kCupti, .pool = {}, .flush_every = std::chrono::milliseconds(100)});
   figures.launch_ns = launch_ns(*collector);
   const CollectorCost idle = collector->cost();
   const std::int64_t begin_ns = now_ns(), writer_ns = cpu_ns_of(kShardWriterThread), program_ns = thread_cpu_ns();
-  figures.seconds = launch_at_pace(cupti, *collector, options);
+  figures.seconds = launch_at_pace(cupti, *collector, seconds);
   figures.program_cores = static_cast<double>(thread_cpu_ns() - program_ns);
   collector->stop();
   shard.checkpoint();
@@ -152,8 +147,8 @@ Figures measure(const Options& options) {
   return figures;
 }
 
-int run(const Options& options) {
-  const Figures figures = measure(options);
+int run(int seconds) {
+  const Figures figures = measure(seconds);
   const double copy = kernels::measure_copy_gbps(), fma = kernels::measure_fma_gflop_per_s();
   const double rate = static_cast<double>(figures.made) / figures.seconds;
   const std::int64_t events = figures.made / kRecordsOfALaunch * 2;  // the op of a launch is a part of both
@@ -168,23 +163,16 @@ int run(const Options& options) {
             << " (at most " << kMostMemoryMb << ")\n";
   const bool slow = figures.launch_ns > kMostLaunchNs || figures.memory_mb > kMostMemoryMb ||
                     figures.collector_cores + figures.writer_cores > kMostCores;
-  return figures.dropped != 0 || lost != 0 || (options.strict_times && slow) ? 1 : 0;
+  return figures.dropped != 0 || lost != 0 || slow ? 1 : 0;
 }
 
 }  // namespace
 }  // namespace spscope
 
 int main(int argc, char** argv) {
-  spscope::Options options;
-  if (!spscope::read_flags(argc, argv,
-                           {{"--seconds", &options.seconds},
-                            {"--records-per-s", &options.records_per_s},
-                            {"--cupti", &options.cupti},
-                            {"--strict-times", &options.strict_times}})) {
-    std::cerr << "usage: collectors_bench [--seconds N] [--records-per-s N] [--cupti FILE] [--strict-times]\n";
-    return 2;
-  }
-  const spscope::Result<int> code = spscope::capture([&] { return spscope::run(options); });
+  int seconds = 10;
+  if (!spscope::read_flags(argc, argv, {{"--seconds", &seconds}})) return 2;
+  const spscope::Result<int> code = spscope::capture([&] { return spscope::run(seconds); });
   if (code) return *code;
   std::cerr << spscope::render(code.error());
   return 1;

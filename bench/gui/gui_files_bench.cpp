@@ -15,10 +15,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,13 +25,11 @@
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
 #include "backend/base/median.h"
-#include "backend/base/rng.h"
-#include "backend/collect/shard_writer.h"
 #include "backend/mask/pattern.h"
-#include "backend/record/event_ring.h"
 #include "backend/store/merge/merge_shards.h"
 #include "backend/store/store_reader.h"
 #include "backend/store/store_writer.h"
+#include "bench/event_shards.h"
 #include "bench/flags.h"
 #include "kernels/calibrate.h"
 
@@ -42,18 +38,6 @@ namespace {
 
 constexpr int kLayers = 40, kRepeats = 2, kHeads = 40, kEventsOfAPass = 976;
 constexpr std::int64_t kPassNs = 16'000'000, kGapNs = 60'000;
-constexpr std::int64_t kMostInMemory = 500'000;  // events
-constexpr std::size_t kRingRecords = 256 << 10;
-constexpr const char* kCollection = "0123456789abcdef0123456789abcdef";
-
-// The kernels of a pass in their order: for each head what is sent, attended and merged, and between heads what a layer
-// has besides.
-struct Kernel {
-  NameId name = 0;
-  EventCategory category = EventCategory::kOther;
-  std::int64_t usual_ns = 0;
-  bool moves = false;
-};
 
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
@@ -65,84 +49,28 @@ std::vector<std::string> kernel_names() {
   return names;
 }
 
-std::vector<Kernel> kernels_of_a_pass() {
-  std::vector<Kernel> kernels;
+// For each head what is sent, attended and merged, and between heads what a layer has besides. Each pass is at its own
+// place, so that all ranks are in the same one, and one rank in eight computes a fifth longer than the others.
+BenchPasses passes_of(int ranks, std::vector<RunId> runs) {
+  BenchPasses passes{.ranks = ranks, .kernels = {}, .run = {}, .begin_ns = {}};
+  passes.run = [runs = std::move(runs)](std::int64_t pass) { return runs[static_cast<std::size_t>(pass / kRepeats)]; };
+  passes.begin_ns = [](std::int64_t pass, std::int64_t, Rng& jitter) { return pass * kPassNs + jitter.below(40'000); };
+  passes.slowness = [](int rank, std::int64_t pass) { return rank % 8 == pass % 8 ? 1.2 : 1.0; };
   for (int i = 0; i < kEventsOfAPass; ++i) {
-    const int head = i / 5 % kHeads;
+    const int turn = i / 5, head = turn % kHeads;
     const auto name = [&](int group) { return static_cast<NameId>(1 + group * kHeads + head); };
-    const auto other = [&](int which) { return static_cast<NameId>(1 + 4 * kHeads + which); };
-    switch (i % 5) {
-      case 0:
-        kernels.push_back({name(1), EventCategory::kTransfer, 3'000, true});
-        break;
-      case 1:
-        kernels.push_back({name(2), EventCategory::kTransfer, 3'000, true});
-        break;
-      case 2:
-        kernels.push_back({name(0), EventCategory::kAttend, 24'000, false});
-        break;
-      case 3:
-        kernels.push_back({name(3), EventCategory::kRearrange, 2'000, false});
-        break;
-      default:
-        kernels.push_back({other(i / 5 % 7), EventCategory::kLocal, 5'000, false});
-    }
+    const BenchKernel of_turn[] = {{name(1), EventCategory::kTransfer, 3'000, 6'000},
+                                   {name(2), EventCategory::kTransfer, 3'000, 6'000},
+                                   {name(0), EventCategory::kAttend, 24'000, 0},
+                                   {name(3), EventCategory::kRearrange, 2'000, 0},
+                                   {static_cast<NameId>(1 + 4 * kHeads + turn % 7), EventCategory::kLocal, 5'000, 0}};
+    passes.kernels.push_back(of_turn[i % 5]);
   }
-  return kernels;
+  return passes;
 }
 
-// The events of one rank: pass after pass, each at its own place, so that all ranks are in the same one.
-class RankEvents {
- public:
-  RankEvents(int rank, int ranks, std::int64_t count, std::vector<RunId> runs)
-      : rank_(rank),
-        ranks_(ranks),
-        left_(count),
-        runs_(std::move(runs)),
-        jitter_(static_cast<std::uint64_t>(rank) + 1) {}
-
-  std::vector<RingRecord> next() {
-    std::vector<RingRecord> records;
-    records.reserve(static_cast<std::size_t>(std::min(left_, kMostInMemory)));
-    for (; left_ > 0 && std::ssize(records) < kMostInMemory; --left_) records.push_back(one());
-    return records;
-  }
-
- private:
-  RingRecord one() {
-    const std::int64_t pass = made_ / kEventsOfAPass, op = made_ % kEventsOfAPass;
-    ++made_;
-    const Kernel& kernel = kernels_[static_cast<std::size_t>(op)];
-    RingRecord record;
-    SpanEvent& span = record.span;
-    if (op == 0) at_ns_ = pass * kPassNs + jitter_.below(40'000);
-    // One rank in eight computes a fifth longer than the others.
-    const std::int64_t usual_ns = kernel.usual_ns * (!kernel.moves && rank_ % 8 == pass % 8 ? 6 : 5) / 5;
-    span.begin_ns = at_ns_ += 100 + jitter_.below(200);
-    if (kernel.moves) {
-      record.kind = RingKind::kCollective;
-      record.transfer_begin_ns = at_ns_ += jitter_.below(6'000);
-      record.sequence = op;
-      record.bytes = 1'048'576;
-      record.peer = (rank_ + 1) % ranks_;
-    }
-    span.end_ns = at_ns_ += usual_ns + jitter_.below(usual_ns / 4);
-    span.op_id = op * ranks_ + rank_;
-    span.name = kernel.name;
-    span.flags = event_flags(kernel.category);
-    record.run = runs_[static_cast<std::size_t>(pass / kRepeats)];
-    return record;
-  }
-
-  int rank_, ranks_;
-  std::int64_t left_, made_ = 0, at_ns_ = 0;
-  std::vector<RunId> runs_;
-  Rng jitter_;
-  std::vector<Kernel> kernels_ = kernels_of_a_pass();
-};
-
 std::vector<RunId> write_head(const std::string& path, int ranks, std::int64_t passes) {
-  StoreWriter writer = StoreWriter::shard(path, {.kind = ShardKind::kHead, .collection = kCollection});
+  StoreWriter writer = StoreWriter::shard(path, {.kind = ShardKind::kHead, .collection = kBenchCollection});
   const std::int64_t num_runs = (passes + kRepeats - 1) / kRepeats;
   WorkloadRecord workload;
   workload.model = workload.pattern = workload.cluster = "bench";
@@ -179,29 +107,17 @@ std::vector<RunId> write_head(const std::string& path, int ranks, std::int64_t p
   return runs;
 }
 
-void write_shard(const std::string& path, int rank, RankEvents events) {
-  ShardWriterOptions options;
-  options.shard = {.kind = ShardKind::kRank, .clock = ShardClock::kRaw, .rank = rank, .collection = kCollection};
-  ShardWriter writer(path, options);
-  for (const std::string& name : kernel_names()) writer.name(name);
-  EventRing& ring = writer.ring({.rank = rank, .lane = 0}, kRingRecords);
-  for (std::vector<RingRecord> records = events.next(); !records.empty(); records = events.next())
-    for (const RingRecord& record : records)
-      while (!ring.push(record)) std::this_thread::yield();
-  writer.finish();
-  if (const std::optional<Error> failure = writer.failure()) throw *failure;
-}
-
 void make_events(const std::string& out, std::int64_t num_events, int ranks) {
   const std::string folder = out + ".shards";
   std::filesystem::create_directories(folder);
   const std::int64_t of_a_rank = (num_events + ranks - 1) / ranks;
   std::vector<std::string> shards = {folder + "/head.db"};
-  const std::vector<RunId> runs = write_head(shards.front(), ranks, (of_a_rank + kEventsOfAPass - 1) / kEventsOfAPass);
+  const BenchPasses passes =
+      passes_of(ranks, write_head(shards.front(), ranks, (of_a_rank + kEventsOfAPass - 1) / kEventsOfAPass));
   for (int rank = 0; rank < ranks; ++rank) {
     const std::int64_t count = num_events / ranks + (rank < num_events % ranks);
     shards.push_back(folder + "/rank-" + std::to_string(rank) + ".db");
-    write_shard(shards.back(), rank, RankEvents(rank, ranks, count, runs));
+    write_bench_shard(shards.back(), rank, kernel_names(), passes, count);
   }
   OutputFile file(out, true);
   const MergeReport report = merge_shards(file, shards, {.tool_version = "bench"});
