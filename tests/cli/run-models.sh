@@ -42,8 +42,9 @@ for model in wan-mini cogvideox-5b hunyuanvideo; do
   expect_exit 0 "${layer[@]}" --set model.preset=$model --set model.layers=3 --set run.layers=3
   expect_json 'd["workload"]["scope"] == "layer"' "$passed" 'not s["dsp"]["legal"] and "separate spatial and temporal" in s["dsp"]["reason"]'
 done
-# One layer of two streams, two of one: joined sums are scattered apart, and a double block has one gather more.
-expect_json 's["megatron_sp"]["bytes_by_tensor"]["hidden"] == (4 + 3 + 3) * 3 * (126 + 13) * 32 * 2'
+# One layer of two streams, two of one: shares of two sums are added before they are scattered, and a double block has two
+# gathers and two scatters.
+expect_json 's["megatron_sp"]["bytes_by_tensor"]["hidden"] == (4 + 2 + 2) * 3 * (126 + 13) * 32 * 2'
 expect_exit 0 "${layer[@]}" --set model.preset=st-mini --set model.text_tokens=0
 expect_json 'all(x["verify"] == "passed" for x in s.values())' 'sum(s["dsp"]["bytes_sent"]) < sum(s["ulysses"]["bytes_sent"])'
 # The attention alone has no hidden state to switch, and no weights to cut.

@@ -2,8 +2,11 @@
 // counting in the mask. That they compute the layer is proven by the conformance tests.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
+#include <string>
 
 #include "backend/analysis/plan_figures.h"
 #include "backend/base/rng.h"
