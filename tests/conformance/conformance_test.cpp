@@ -4,9 +4,7 @@
 // right whatever mask they planned from. New rows of strategies.def and patterns.def are tried unasked.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backend/base/ids.h"

@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <vector>
 
 namespace spscope::fake_cuda {
 

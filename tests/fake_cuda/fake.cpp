@@ -1,7 +1,5 @@
 #include "tests/fake_cuda/fake.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>

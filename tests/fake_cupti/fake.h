@@ -7,7 +7,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

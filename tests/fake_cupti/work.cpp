@@ -1,8 +1,6 @@
 // The work of a program, as records.
 #include <array>
-#include <cstdlib>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "tests/fake_cupti/control.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "backend/base/error.h"
 #include "backend/mask/array_file.h"

@@ -1,5 +1,4 @@
 // A finished file with damage: bytes anywhere in one of four inputs, rows, values and blobs in the others.
-#include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/read_store.h"
 #include "tests/fuzz/sample_plans.h"

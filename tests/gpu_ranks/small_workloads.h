@@ -2,8 +2,6 @@
 // not divide, at most 42 tokens.
 #pragma once
 
-#include <array>
-
 #include "tests/conformance/workloads.h"
 
 namespace spscope {

@@ -1,7 +1,6 @@
 // now_lines PAGE: prints what each lane did when its process was killed, as JSON, from the now page that it left.
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "backend/base/error.h"
 #include "backend/record/now_page.h"

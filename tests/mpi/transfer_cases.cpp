@@ -1,7 +1,6 @@
 #include "tests/mpi/transfer_cases.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "backend/analysis/intervals.h"
-#include "backend/analysis/rank_times.h"
 #include "backend/base/rng.h"
 #include "tests/unit/analysis/two_ranks.h"
 

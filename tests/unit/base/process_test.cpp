@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "tests/support/temporary_folder.h"

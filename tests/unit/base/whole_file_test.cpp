@@ -1,7 +1,6 @@
 // A WholeFile leaves the new content, or the old file and nothing else.
 #include "backend/base/whole_file.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,7 +1,6 @@
 // Requests for small whole layers of every block.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "backend/base/ids.h"
 #include "backend/execute/program/slot_places.h"

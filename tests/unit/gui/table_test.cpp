@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backend/report/format.h"
 #include "gui/ui/table_view.h"
 
 namespace spscope::gui {

@@ -6,7 +6,6 @@
 
 #include "backend/analysis/ratio_error.h"
 #include "backend/base/number_text.h"
-#include "backend/report/format.h"
 #include "backend/report/render.h"
 #include "backend/report/section.h"
 #include "tests/support/golden_file.h"

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "backend/schedule/schedule.h"
 #include "tests/unit/schedule/schedule_cases.h"
 

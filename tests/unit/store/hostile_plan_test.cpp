@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "backend/analysis/rank_times.h"
-#include "backend/plan/verify.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/imbalance.h"
 #include "backend/store/plan_codec.h"

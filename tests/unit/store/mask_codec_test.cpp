@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "backend/base/bytes.h"
 #include "tests/unit/store/sample_store.h"
 

@@ -1,5 +1,4 @@
 // Where a store may be written, and that nothing is ever left half-written.
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

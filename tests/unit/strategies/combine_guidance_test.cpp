@@ -6,7 +6,6 @@
 
 #include "backend/plan/verify.h"
 #include "backend/schedule/schedule.h"
-#include "backend/strategies/strategy.h"
 
 namespace spscope {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <numeric>
 
-#include "backend/base/rng.h"
 #include "backend/schedule/memory.h"
 #include "backend/strategies/decision_imbalance.h"
 #include "backend/strategies/index_groups.h"
