@@ -15,10 +15,6 @@ std::vector<SetId> block_runs(const Request& request, int parts) {
   return cut_blocks(request, AttendedAxis::kInner, parts, TokenOrder::kContiguous);
 }
 
-std::vector<SetId> block_turns(const Request& request, int parts) {
-  return cut_blocks(request, AttendedAxis::kInner, parts, TokenOrder::kCyclic);
-}
-
 // Of the blocks that any of these queries attends to.
 SetId needed_keys(const Request& request, int head, SetId queries) {
   const BlockMask& mask = request.executed_mask().mask();
@@ -33,29 +29,6 @@ SetId needed_keys(const Request& request, int head, SetId queries) {
 }
 
 }  // namespace
-
-// Rank = node x local ranks + local rank. The hop between nodes is posted at the start of a round, used at its end.
-void plan_double_ring(PlanBuilder& b, const Request& request, int nodes) {
-  const int local = request.ranks / nodes;
-  const Mesh mesh{local, nodes};
-  const Groups inside = mesh.ulysses_groups(), across = mesh.ring_groups();
-  const Placement rows = rows_of(b, block_turns(request, request.ranks));
-  auto [q, head] = b.input_qkv(rows);
-  const AccId acc = b.accumulate(q);
-  for (int round = 0; round < nodes; ++round) {
-    Move far;
-    if (round + 1 < nodes) far = b.shift(head, across, 1, 2);
-    ValueId kv = head;
-    for (int step = 0; step < local; ++step) {
-      Move near;
-      if (step + 1 < local) near = b.shift(kv, inside);
-      b.attend(acc, kv, round * local + step);
-      if (step + 1 < local) kv = b.wait(near);
-    }
-    if (round + 1 < nodes) head = b.wait(far);
-  }
-  b.output(b.finish(acc), rows);
-}
 
 void plan_token_ring(PlanBuilder& b, const Request& request) {
   const Placement rows = rows_of(b, block_runs(request, request.ranks));

@@ -188,7 +188,6 @@ const std::vector<PlanCase>& plan_cases() {
   const auto torus = [](int nodes, int ulysses, TorusWay way) {
     return [=](PlanBuilder& b, const Request& r) { plan_torus(b, r, nodes, ulysses, way); };
   };
-  const auto double_ring = [](int n) { return [=](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, n); }; };
   const LayerShape text{.ranks = 4, .text = 5, .text_layout = TextLayout::kReplicate};
   static const std::vector<PlanCase> others = {
       {"single", Kind::kAttention, {.ranks = 3}, strategy_plan("single")},
@@ -196,7 +195,10 @@ const std::vector<PlanCase>& plan_cases() {
       {"ulysses_4", Kind::kAttention, {.ranks = 4, .batch = 2}, strategy_plan("ulysses")},
       {"ulysses_text_sharded", Kind::kAttention, {.ranks = 4, .text = 5}, strategy_plan("ulysses")},
       {"ulysses_text_replicated", Kind::kAttention, text, strategy_plan("ulysses")},
-      {"ulysses_pipelined", Kind::kAttention, {.ranks = 3, .heads = 8}, plan_pipelined_ulysses},
+      {"ulysses_pipelined",
+       Kind::kAttention,
+       {.ranks = 3, .heads = 8},
+       strategy_plan("ulysses", {{"chunks", std::int64_t{2}}})},
       {"ring_contiguous", Kind::kAttention, {.ranks = 4}, strategy_plan("ring")},
       {"ring_cyclic",
        Kind::kAttention,
@@ -204,7 +206,10 @@ const std::vector<PlanCase>& plan_cases() {
        strategy_plan("ring", {{"order", std::string("cyclic")}})},
       {"ring_more_ranks_than_blocks", Kind::kAttention, {.ranks = 6, .inner = 19}, strategy_plan("ring")},
       {"ring_text_sharded", Kind::kAttention, {.ranks = 4, .text = 5}, strategy_plan("ring")},
-      {"ring_double", Kind::kAttention, {.ranks = 6}, double_ring(2)},
+      {"ring_double",
+       Kind::kAttention,
+       {.ranks = 6, .ranks_per_node = 3},
+       strategy_plan("burst", {{"order", std::string("cyclic")}})},
       {"ring_sparse", Kind::kAttention, {.ranks = 5}, plan_sparse_ring},
       {"ring_two_way", Kind::kAttention, {.ranks = 4}, plan_two_way_ring},
       {"allgather_kv_text_replicated", Kind::kAttention, text, strategy_plan("allgather_kv")},

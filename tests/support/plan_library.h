@@ -52,18 +52,12 @@ PlanFunction strategy_plan(std::string_view name,
 PlanFunction balanced_usp(std::int64_t ulysses, std::int64_t ring);
 
 // -- rings (library_rings.cpp)
-// Rings inside nodes, and a ring of nodes whose hop has a whole round to hide in.
-void plan_double_ring(PlanBuilder& b, const Request& request, int nodes);
 // Queries travel, unfinished rows return.
 void plan_token_ring(PlanBuilder& b, const Request& request);
 // Keys travel on only where a rank still attends to them.
 void plan_sparse_ring(PlanBuilder& b, const Request& request);
 // Half of the heads travel each way.
 void plan_two_way_ring(PlanBuilder& b, const Request& request);
-
-// -- heads (library_heads.cpp)
-// The exchange of the next heads hides behind the attention of these.
-void plan_pipelined_ulysses(PlanBuilder& b, const Request& request);
 
 // -- torus: its attention on q and kv that ranks make, so that others must know when; Ulysses of `ulysses` inside nodes
 void plan_torus(PlanBuilder& b, const Request& request, int nodes, int ulysses, const TorusWay& way);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "backend/mask/pattern.h"
 #include "tests/unit/schedule/schedule_cases.h"
@@ -14,7 +13,7 @@
 namespace spscope {
 namespace {
 
-using testing::dense_mask, testing::double_ring_plan, testing::mask_of, testing::plan_of, testing::usp_plan;
+using testing::dense_mask, testing::mask_of, testing::plan_of, testing::usp_plan;
 
 ImbalanceRatios ratios(const BlockMask& mask, int ulysses, int ring) {
   const Request request = Request::attention(ulysses * ring, mask.heads(), 2, mask);
@@ -167,7 +166,8 @@ TEST(Imbalance, TellsStepsOfLayersApart) {
 }
 
 TEST(RingGroups, AreTheRanksBetweenWhichKeysOrQueriesTravel) {
-  const Request request = Request::attention(6, 6, 2, dense_mask(6, 12, 4));
+  Request request = Request::attention(6, 6, 2, dense_mask(6, 12, 4));
+  request.ranks_per_node = 3;
   const auto usp = [&](const char* ranks) {
     return plan_of(request, "usp",
                    {{"ulysses", std::int64_t{2}}, {"ring", std::int64_t{3}}, {"ranks", std::string(ranks)}});
@@ -175,8 +175,8 @@ TEST(RingGroups, AreTheRanksBetweenWhichKeysOrQueriesTravel) {
   EXPECT_EQ(ring_groups(usp("contiguous")), (std::vector<int>{0, 1, 0, 1, 0, 1}));
   EXPECT_EQ(ring_groups(usp("strided")), (std::vector<int>{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(ring_groups(plan_of(request, "ulysses")), (std::vector<int>{0, 1, 2, 3, 4, 5}));
-  for (const Plan& plan :
-       {plan_of(request, "ring"), testing::build(testing::plan_token_ring, request), double_ring_plan(request)})
+  for (const Plan& plan : {plan_of(request, "ring"), testing::build(testing::plan_token_ring, request),
+                           plan_of(request, "burst", {{"order", std::string("cyclic")}})})
     EXPECT_EQ(ring_groups(plan), std::vector<int>(6, 0));
 }
 

@@ -32,10 +32,6 @@ inline Plan usp_plan(const Request& request, int ulysses) {
   return plan_of(request, "usp", {{"ulysses", std::int64_t{ulysses}}, {"ring", std::int64_t{request.ranks / ulysses}}});
 }
 
-inline Plan double_ring_plan(const Request& request) {
-  return build([](PlanBuilder& b, const Request& r) { plan_double_ring(b, r, 2); }, request);
-}
-
 // Even runs of tokens, with all columns of the axis.
 inline Placement token_runs(PlanBuilder& b, Axis axis = Axis::kHeads) {
   const Request& request = b.request();
