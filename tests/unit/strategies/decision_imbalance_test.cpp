@@ -7,7 +7,6 @@
 
 #include "backend/base/rng.h"
 #include "backend/schedule/imbalance.h"
-#include "backend/strategies/balance_blocks.h"
 #include "backend/strategies/index_groups.h"
 
 namespace spscope {
