@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -20,6 +18,7 @@
 #include "bench/gpu/all_checks.h"
 #include "bench/gpu/command.h"
 #include "bench/gpu/workload.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope::gpu_check {
 namespace {
@@ -34,36 +33,12 @@ ExecuteOptions on_gpu(int warmup, int repeats) {
   return options;
 }
 
-// A folder that goes with its files, four arrays of 100 MB, and with those that a check left that was killed.
-class Arrays {
- public:
-  explicit Arrays(const std::string& folder) : folder_(folder) {
-    remove();
-    std::filesystem::create_directories(folder_);
-  }
-  ~Arrays() { remove(); }
-  Arrays(const Arrays&) = delete;
-  Arrays& operator=(const Arrays&) = delete;
-
-  // bf16, [heads, tokens, head_dim].
-  void write(const char* name, const std::vector<float>& values) const {
-    std::vector<Bf16> stored;
-    for (const float value : values) stored.push_back(to_bf16(value));
-    const std::string path = folder_ + "/" + name + ".bf16";
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(stored.data()),
-               static_cast<std::streamsize>(stored.size() * sizeof(Bf16)));
-    if (!file.flush()) throw Error(ErrorCode::kOutputPlace, "\"" + path + "\" cannot be written");
-  }
-
- private:
-  void remove() const {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  std::string folder_;
-};
+// A file in bf16, [heads, tokens, head_dim].
+void write_array(const TemporaryFolder& folder, const char* name, const std::vector<float>& values) {
+  std::vector<Bf16> stored;
+  for (const float value : values) stored.push_back(to_bf16(value));
+  folder.write(name, {reinterpret_cast<const char*>(stored.data()), stored.size() * sizeof(Bf16)});
+}
 
 // What layer_error.py found.
 void add_comparison(const CheckContext& context, const Request& request, const std::string& folder,
@@ -150,14 +125,13 @@ CheckResult check_layer_error(const CheckContext& context) {
   if (verification.verdict != Verdict::kPassed)
     result.faults.push_back(fmt::format("a row differs from the reference by {:.3g}", verification.max_error));
   result.figures = {{"largest error of a sampled row, squared", "", verification.max_error}};
-  const std::string folder = context.out + "/layer";
-  const Arrays arrays(folder);
+  const TemporaryFolder arrays;
   const AttentionInput& input = activations.attentions.front();
-  arrays.write("q", input.q);
-  arrays.write("k", input.k);
-  arrays.write("v", input.v);
-  arrays.write("o", run.outputs.front().values);
-  add_comparison(context, request, folder, result);
+  write_array(arrays, "q.bf16", input.q);
+  write_array(arrays, "k.bf16", input.k);
+  write_array(arrays, "v.bf16", input.v);
+  write_array(arrays, "o.bf16", run.outputs.front().values);
+  add_comparison(context, request, arrays.path(), result);
   return result;
 }
 

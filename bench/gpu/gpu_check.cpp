@@ -2,7 +2,6 @@
 // its checks, budgets and results.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include "backend/execute/cuda/driver.h"
 #include "backend/execute/device_environment.h"
 #include "backend/launch/stop_signals.h"
+#include "bench/flags.h"
 #include "bench/gpu/archive.h"
 #include "bench/gpu/check.h"
 #include "bench/gpu/clocks.h"
@@ -55,55 +55,32 @@ constexpr int kLastSeconds = 15, kLeastBudget = 30;
 struct Flags {
   bool list = false, resume = false, tiny = false;
   int budget_s = 0, rounds = 0;  // 0: no limit
-  std::vector<const Check*> only;
-  const Check* check = nullptr;
-  std::string out = "gpu-check-results", archive, result, python = "python3", wrong;
+  std::vector<std::string> only;
+  std::string check, out = "gpu-check-results", archive, result, python = "python3";
 };
 
-std::string take_number(std::string_view name, std::string_view text, int least, int& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = error == std::errc() && end == text.data() + text.size() && value >= least;
-  return good ? "" : fmt::format("{} takes a whole number of at least {}", name, least);
-}
-
-// What is wrong with the argument of a flag; "" when it is taken.
-std::string take(std::string_view name, const std::string& text, Flags& flags) {
-  if (name == "--out") return flags.out = text, std::string();
-  if (name == "--archive") return flags.archive = text, std::string();
-  if (name == "--python") return flags.python = text, std::string();
-  if (name == "--result") return flags.result = text, std::string();
-  if (name == "--budget") return take_number(name, text, kLeastBudget, flags.budget_s);
-  if (name == "--rounds") return take_number(name, text, 1, flags.rounds);
-  const Check* const check = find_check(text);
-  if (check == nullptr) return fmt::format("there is no check \"{}\": see --list", text);
-  if (name == "--check")
-    flags.check = check;
-  else
-    flags.only.push_back(check);
-  return {};
-}
-
-Flags read_flags(std::span<char*> arguments) {
-  Flags flags;
-  for (std::size_t i = 0; i < arguments.size() && flags.wrong.empty(); ++i) {
-    const std::string_view name = arguments[i];
-    constexpr std::string_view kWithText[] = {"--out",    "--archive", "--python", "--result",
-                                              "--budget", "--rounds",  "--check",  "--only"};
-    const bool takes_text = std::ranges::find(kWithText, name) != std::end(kWithText);
-    if (name == "--list")
-      flags.list = true;
-    else if (name == "--resume")
-      flags.resume = true;
-    else if (name == "--tiny")
-      flags.tiny = true;
-    else if (!takes_text)
-      flags.wrong = fmt::format("\"{}\" is no flag", name);
-    else if (++i == arguments.size())
-      flags.wrong = fmt::format("{} takes a value", name);
-    else
-      flags.wrong = take(name, arguments[i], flags);
+// False: one cannot be used, which is said.
+bool take_flags(int argc, char** argv, Flags& flags) {
+  const bool understood = read_flags(argc, argv,
+                                     {{"--list", &flags.list},
+                                      {"--resume", &flags.resume},
+                                      {"--tiny", &flags.tiny},
+                                      {"--budget", &flags.budget_s, kLeastBudget},
+                                      {"--rounds", &flags.rounds},
+                                      {"--only", &flags.only},
+                                      {"--check", &flags.check},
+                                      {"--out", &flags.out},
+                                      {"--archive", &flags.archive},
+                                      {"--result", &flags.result},
+                                      {"--python", &flags.python}});
+  std::vector<std::string> names = flags.only;
+  if (!flags.check.empty()) names.push_back(flags.check);
+  for (const std::string& name : names) {
+    if (find_check(name) != nullptr) continue;
+    std::cerr << fmt::format("there is no check \"{}\": see --list\n", name);
+    return false;
   }
-  return flags;
+  return understood;
 }
 
 // Programs lie beside this one, scripts in share/gpu-check beside its folder, in the build as in the bundle.
@@ -135,7 +112,7 @@ int run_alone(const Flags& flags) {
   const Machine machine = read_machine();
   CheckResult result;
   if (machine.missing.empty())
-    result = run_check(*flags.check, context_of(flags));
+    result = run_check(*find_check(flags.check), context_of(flags));
   else
     result.skipped = "not measured: no device: " + machine.missing;
   const Json json = json_of(result, machine.fake);
@@ -184,10 +161,11 @@ void list_checks() {
 }
 
 std::vector<const Check*> chosen_checks(const Flags& flags) {
-  if (!flags.only.empty()) return flags.only;
-  std::vector<const Check*> all;
-  for (const Check& check : checks()) all.push_back(&check);
-  return all;
+  std::vector<const Check*> chosen;
+  for (const std::string& name : flags.only) chosen.push_back(find_check(name));
+  if (chosen.empty())
+    for (const Check& check : checks()) chosen.push_back(&check);
+  return chosen;
 }
 
 // While it lives, the driver stays up between the processes of checks, which start the faster. Where it cannot be had,
@@ -269,7 +247,8 @@ int run_all(const Flags& flags) {
   return good ? kExitDone : kExitFailed;
 }
 
-int run(char** program_and_arguments, std::span<char*> arguments) {
+int run(int argc, char** argv) {
+  const std::span arguments(argv + 1, argv + argc);
   if (arguments.size() == 3 && std::string_view(arguments[0]) == "--ipc-peer")
     return run_ipc_peer(arguments[1], arguments[2]);
   if (!arguments.empty() && (std::string_view(arguments[0]) == "--help" || std::string_view(arguments[0]) == "-h")) {
@@ -278,14 +257,11 @@ int run(char** program_and_arguments, std::span<char*> arguments) {
   }
   if (!arguments.empty() && std::string_view(arguments[0]) == "--diff" && arguments.size() == 3)
     return std::cout << difference(arguments[1], arguments[2]), kExitDone;
-  const Flags flags = read_flags(arguments);
-  if (!flags.wrong.empty()) {
-    std::cerr << "gpu-check: " << flags.wrong << "\n" << kUsage;
-    return kExitUsage;
-  }
+  Flags flags;
+  if (!take_flags(argc, argv, flags)) return kExitUsage;
   if (flags.list) return list_checks(), kExitDone;
-  keep_first_gpu(program_and_arguments);
-  return flags.check != nullptr ? run_alone(flags) : run_all(flags);
+  keep_first_gpu(argv);
+  return !flags.check.empty() ? run_alone(flags) : run_all(flags);
 }
 
 }  // namespace
@@ -294,7 +270,7 @@ int run(char** program_and_arguments, std::span<char*> arguments) {
 int main(int argc, char** argv) {
   spscope::set_device_environment();
   try {
-    return spscope::gpu_check::run(argv, std::span(argv + 1, argv + argc));
+    return spscope::gpu_check::run(argc, argv);
   } catch (const spscope::Error& error) {
     std::cerr << "gpu-check: " << render(error) << "\n";
     return spscope::exit_code(error);

@@ -68,6 +68,9 @@ Json read_results(const std::string& path) {
 
 Results::Results(const std::string& out, const Machine& machine, bool tiny)
     : out_(out), machine_(machine_json(machine, out, tiny)) {
+  for (const Check& check : checks())
+    by_name_[std::string(check.name)] = {
+        {"name", check.name}, {"summary", check.summary}, {"cost_s", check.cost_s}, {"status", "not run"}};
   const std::string path = out + "/results.json";
   if (!std::filesystem::exists(path)) return;
   const Json held = read_results(path);
@@ -88,22 +91,20 @@ Results::Results(const std::string& out, const Machine& machine, bool tiny)
 }
 
 bool Results::has_passed(const Check& check) const {
-  const auto found = by_name_.find(std::string(check.name));
-  return found != by_name_.end() && found->second["status"].text() == "passed";
+  return by_name_.at(std::string(check.name))["status"].text() == "passed";
 }
 
 void Results::add(const Check& check, Json result, double seconds) {
-  Json row = {{"name", check.name}, {"summary", check.summary}, {"cost_s", check.cost_s}, {"seconds", seconds}};
+  Json& row = by_name_[std::string(check.name)];
+  row["seconds"] = seconds;
   for (const char* key : {"status", "reason", "figures", "facts"}) row[key] = result[key];
-  by_name_[std::string(check.name)] = std::move(row);
   write();
 }
 
 Results::Count Results::count() const {
   Count count;
   for (const Check& check : checks()) {
-    const auto found = by_name_.find(std::string(check.name));
-    const std::string status = found == by_name_.end() ? "not run" : found->second["status"].text();
+    const std::string& status = by_name_.at(std::string(check.name))["status"].text();
     ++(status == "passed"    ? count.passed
        : status == "failed"  ? count.failed
        : status == "skipped" ? count.skipped
@@ -114,14 +115,7 @@ Results::Count Results::count() const {
 
 void Results::write() const {
   Json list = Json::array();
-  for (const Check& check : checks()) {
-    const auto found = by_name_.find(std::string(check.name));
-    if (found != by_name_.end())
-      list.push_back(found->second);
-    else
-      list.push_back(
-          {{"name", check.name}, {"summary", check.summary}, {"cost_s", check.cost_s}, {"status", "not run"}});
-  }
+  for (const Check& check : checks()) list.push_back(by_name_.at(std::string(check.name)));
   const Json all = {{"schema_version", 1}, {"machine", machine_}, {"checks", list}};
   write_whole_file(out_ + "/results.json", all.dump(2) + "\n");
   write_whole_file(out_ + "/results.md", markdown());
@@ -136,29 +130,26 @@ std::string Results::markdown() const {
       fact("driver"), fact("spscope"), fact("kernels"), counts.passed, counts.failed, counts.skipped, counts.not_run);
   if (!fact("nvidia_smi").empty()) text += "\n```\n" + fact("nvidia_smi") + "\n```\n";
   text += "\n| check | result | seconds | why |\n| --- | --- | --- | --- |\n";
-  for (const Check& check : checks())
-    if (const auto row = by_name_.find(std::string(check.name)); row != by_name_.end())
-      text += fmt::format("| {} | {} | {:.1f} | {} |\n", check.name, row->second["status"].text(),
-                          row->second["seconds"].number(), one_line(row->second["reason"].text()));
-    else
-      text += fmt::format("| {} | not run | | |\n", check.name);
-  text += "\n| check | figure | value | limit | |\n| --- | --- | --- | --- | --- |\n";
+  std::string figures = "\n| check | figure | value | limit | |\n| --- | --- | --- | --- | --- |\n",
+              facts = "\n| check | facts |\n| --- | --- |\n";
   for (const Check& check : checks()) {
-    const auto row = by_name_.find(std::string(check.name));
-    if (row == by_name_.end()) continue;
-    for (const Json& figure : row->second["figures"]) {
-      const auto maybe = [&](const char* key) { return figure.contains(key) ? figure[key].text() : std::string(); };
-      text += fmt::format("| {} | {} | {} {} | {} | {} |\n", check.name, figure["name"].text(),
-                          figure["value"].is_number() ? fmt::format("{:.4g}", figure["value"].number()) : "-",
-                          figure["unit"].text(), maybe("limit"), maybe("verdict"));
+    const Json& row = by_name_.at(std::string(check.name));
+    if (row["status"].text() == "not run") {
+      text += fmt::format("| {} | not run | | |\n", check.name);
+      continue;
     }
+    text += fmt::format("| {} | {} | {:.1f} | {} |\n", check.name, row["status"].text(), row["seconds"].number(),
+                        one_line(row["reason"].text()));
+    for (const Json& figure : row["figures"]) {
+      const auto maybe = [&](const char* key) { return figure.contains(key) ? figure[key].text() : std::string(); };
+      figures += fmt::format("| {} | {} | {} {} | {} | {} |\n", check.name, figure["name"].text(),
+                             figure["value"].is_number() ? fmt::format("{:.4g}", figure["value"].number()) : "-",
+                             figure["unit"].text(), maybe("limit"), maybe("verdict"));
+    }
+    if (row["facts"].begin() != row["facts"].end())
+      facts += fmt::format("| {} | {} |\n", check.name, one_line(row["facts"].dump()));
   }
-  text += "\n| check | facts |\n| --- | --- |\n";
-  for (const Check& check : checks())
-    if (const auto row = by_name_.find(std::string(check.name)); row != by_name_.end())
-      if (const Json& facts = row->second["facts"]; facts.begin() != facts.end())
-        text += fmt::format("| {} | {} |\n", check.name, one_line(facts.dump()));
-  return text;
+  return text + figures + facts;
 }
 
 }  // namespace spscope::gpu_check

@@ -32,7 +32,7 @@ class Results {
 
   std::string out_;
   Json machine_;
-  std::map<std::string, Json> by_name_;  // of checks that have run
+  std::map<std::string, Json> by_name_;  // of all checks
 };
 
 }  // namespace spscope::gpu_check
