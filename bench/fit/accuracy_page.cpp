@@ -165,11 +165,9 @@ void write_accuracy(const std::string& root, const Evaluation& e, const std::vec
   const std::string list =
       "# Predictions of published runs\n\n"
       "The rows behind [docs/accuracy.md](../../docs/accuracy.md), written by `fit_bench . --write`. *Unseen* is "
-      "predicted without\nany row of the same source.\n\n" +
-      rows_section(e, fitted, unseen) +
-      "\n## Pairs in the wrong order\n\nPredicted with the source unseen.\n\n"
-      "| GPUs | one | other | measured, one over other | predicted |\n| --- | --- | --- | --- | --- |\n" +
-      misordered_text(e, unseen) + "\n" + left_out_section(e);
+      "predicted without\nany row of the same source; `fit_bench .` prints the pairs that it puts in the wrong "
+      "order.\n\n" +
+      rows_section(e, fitted, unseen) + "\n" + left_out_section(e);
   write_whole_file(rows, list);
 }
 
