@@ -360,7 +360,7 @@ FileFindings check_file(const std::string& path) {
   FileFindings found;
   found.list.push_back({"file", path});
   add_pages(found, path);
-  Parts(found.list, found.bad_pages > 0).run("content", [&] { add_content(found, path); });
+  Parts(found.list, found.bad_pages > 0 || found.bad_page_checksums).run("content", [&] { add_content(found, path); });
   return found;
 }
 
