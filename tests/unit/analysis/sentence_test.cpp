@@ -62,28 +62,22 @@ StrategyResult fast() {
   return s;
 }
 
-TEST(Reason, NamesStrategyLossAndTheRankAtItsWorstPass) {
-  const StrategyResult slow = waiting({0, 100, 0});
-  const auto reason = reason_for(slow, fast());
-  ASSERT_TRUE(reason.has_value());
-  const Sentence s = reason_sentence(*reason, slow, fast());
-  EXPECT_EQ(s.text, reason_text(*reason, slow, fast()));
-  ASSERT_EQ(s.mentions.size(), 3u);
-  EXPECT_EQ(s.mentions[0], (Mention{0, 6, {.strategy = "ulysses-2"}}));
-  EXPECT_EQ(words_of(s, s.mentions[1]), "30.0 ms");
-  EXPECT_EQ(s.mentions[1].subject, (Subject{.strategy = "ulysses-2", .cause = "late_rank"}));
-  EXPECT_EQ(words_of(s, s.mentions[2]), "rank 1");
-  EXPECT_EQ(s.mentions[2].subject, (Subject{.strategy = "ulysses-2", .rank = 1, .layer = 4, .denoise_step = 1}));
-}
-
-TEST(Reason, OfSeveralLateRanksNamesTheWorstPass) {
-  const StrategyResult slow = waiting({0, 50, 50});
-  const auto reason = reason_for(slow, fast());
-  ASSERT_TRUE(reason.has_value());
-  const Sentence s = reason_sentence(*reason, slow, fast());
-  ASSERT_EQ(s.mentions.size(), 3u);
-  EXPECT_EQ(words_of(s, s.mentions[2]), "the busiest one");
-  EXPECT_EQ(s.mentions[2].subject, (Subject{.strategy = "ulysses-2", .rank = 1, .layer = 4, .denoise_step = 1}));
+TEST(Reason, NamesStrategyLossAndTheRankOrTheBusiestOfSeveralAtTheWorstPass) {
+  const std::pair<std::vector<std::int64_t>, const char*> cases[] = {{{0, 100, 0}, "rank 1"},
+                                                                     {{0, 50, 50}, "the busiest one"}};
+  for (const auto& [waited_for_ns, late] : cases) {
+    const StrategyResult slow = waiting(waited_for_ns);
+    const auto reason = reason_for(slow, fast());
+    ASSERT_TRUE(reason.has_value());
+    const Sentence s = reason_sentence(*reason, slow, fast());
+    EXPECT_EQ(s.text, reason_text(*reason, slow, fast()));
+    ASSERT_EQ(s.mentions.size(), 3u);
+    EXPECT_EQ(s.mentions[0], (Mention{0, 6, {.strategy = "ulysses-2"}}));
+    EXPECT_EQ(words_of(s, s.mentions[1]), "30.0 ms");
+    EXPECT_EQ(s.mentions[1].subject, (Subject{.strategy = "ulysses-2", .cause = "late_rank"}));
+    EXPECT_EQ(words_of(s, s.mentions[2]), late);
+    EXPECT_EQ(s.mentions[2].subject, (Subject{.strategy = "ulysses-2", .rank = 1, .layer = 4, .denoise_step = 1}));
+  }
 }
 
 }  // namespace

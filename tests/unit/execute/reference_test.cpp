@@ -175,31 +175,24 @@ TEST(Reference, ToleranceOfLayersFollowsTheWidthOfRows) {
   EXPECT_NEAR(layer_tolerance(Dtype::kBf16, 10000, 4), 5e-2, 1e-12);  // at most 100 times that of wide rows
 }
 
-TEST(Reference, AMissingOrUnwrittenOutputFails) {
+TEST(Reference, ReplicasThatDisagreeAndAMissingOrUnwrittenOutputFail) {
   const Request request = small_request(1);
   const Activations a = generate_activations(request, 2);
   const Reference reference(request, a, VerifyExtent::kFull, 0);
-  std::vector<OutputTensor> outputs = attention(request, a);
   EXPECT_EQ(reference.check({}).verdict, Verdict::kFailed);
+  std::vector<OutputTensor> outputs = attention(request, a);
+  outputs.front().max_replica_error = 2e-9;
+  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
+  EXPECT_EQ(reference.check(outputs).max_error, 2e-9);
+  outputs.front().max_replica_error = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
+  outputs.front().max_replica_error = 5e-11;
+  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kPassed);
   outputs.front().values[123] = std::numeric_limits<float>::quiet_NaN();
   const Verification v = reference.check(outputs);
   EXPECT_EQ(v.verdict, Verdict::kFailed);
   EXPECT_TRUE(std::isinf(v.max_error));
   EXPECT_TRUE(std::isnan(v.max_abs_error));
-}
-
-TEST(Reference, ReplicasThatDisagreeFail) {
-  const Request request = small_request(1);
-  const Activations a = generate_activations(request, 2);
-  const Reference reference(request, a, VerifyExtent::kFull, 0);
-  std::vector<OutputTensor> outputs = attention(request, a);
-  outputs.front().max_replica_error = 2e-9;
-  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
-  EXPECT_EQ(reference.check(outputs).max_error, 2e-9);
-  outputs.front().max_replica_error = 5e-11;
-  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kPassed);
-  outputs.front().max_replica_error = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(reference.check(outputs).verdict, Verdict::kFailed);
 }
 
 TEST(Reference, ASampleHasEveryHeadAndSeesABadHead) {

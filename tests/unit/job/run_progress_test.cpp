@@ -2,7 +2,6 @@
 // it to those who look on.
 #include "backend/collect/run_progress.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -15,8 +14,6 @@
 
 namespace spscope {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 

@@ -148,14 +148,11 @@ TEST(ListLayouts, WithFullBlocks) {
       [](Truth& t) { return with_full(t, "mask_block_idx", "mask_block_cnt", "full_block_idx", "full_block_cnt"); });
 }
 
-TEST(ListLayouts, OfFlexAttentionWithoutFullBlocksAndOfTopK) {
+TEST(ListLayouts, OfFlexAttentionWithoutFullBlocksAndOfTopKAndOfFlatListsWithStartsAndCounts) {
   read_exactly([](Truth& t) -> std::vector<Named> {
     t.shuffle();
     return {t.table("kv_indices", t.widest()), t.lengths("kv_num_blocks")};
   });
-}
-
-TEST(ListLayouts, OfFlatListsWithStartsAndCounts) {
   read_exactly([](Truth& t) -> std::vector<Named> {
     t.shuffle();
     return {{"mask_block_idx", {std::ssize(t.entries())}, t.entries()},

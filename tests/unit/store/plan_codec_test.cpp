@@ -8,7 +8,6 @@
 namespace spscope {
 namespace {
 
-using testing::sample_mask;
 using testing::sample_plan;
 
 // Everything that plan_hash leaves out, and all bytes of every rank.

@@ -6,7 +6,6 @@
 namespace spscope {
 namespace {
 
-using testing::read_file;
 using testing::sample_mask;
 using testing::sample_plan;
 using testing::sample_run;

@@ -126,15 +126,6 @@ TEST(LatencyTerms, WaitForTheCardOfANode) {
   EXPECT_DOUBLE_EQ(terms.all_to_all_ns, 4 * shard_bytes * 3 / 4 / 2 + 4 * 1000);
 }
 
-TEST(Dbsp, ChoosesARingWhereHeadsCannotBeBalanced) {
-  Request request = request_of(8, one_busy_head());
-  for (const Parameters& parameters : {Parameters(dbsp().parameters()), by_formula()}) {
-    const Decision decision = dbsp().decide(request, parameters);
-    EXPECT_EQ(decision.ulysses, 1);
-    EXPECT_EQ(decision.ring, 8);
-  }
-}
-
 // Over all legal pairs, each planned and scheduled here: on the mask that is known, and on a dense one before any is.
 TEST(Dbsp, ChoosesTheDegreesWhosePlanEndsFirst) {
   ClusterPreset cluster = small_cluster();
@@ -184,12 +175,13 @@ BlockMask paired_heads() {
                              [](int head, int q, int k) { return (k - q + kBlocks) % kBlocks < (head < 4 ? 30 : 2); });
 }
 
-TEST(Dbsp, ChoosesAHybridWherePairsOfHeadsAreEven) {
-  for (const Parameters& parameters : {Parameters(dbsp().parameters()), by_formula()}) {
-    const Decision decision = dbsp().decide(request_of(8, paired_heads()), parameters);
-    EXPECT_EQ(decision.ulysses, 4);
-    EXPECT_EQ(decision.ring, 2);
-  }
+TEST(Dbsp, ChoosesARingWhereHeadsCannotBeBalancedAndAHybridWherePairsOfThemAreEven) {
+  for (const auto& [mask, ulysses] : {std::pair{one_busy_head(), 1}, {paired_heads(), 4}})
+    for (const Parameters& parameters : {Parameters(dbsp().parameters()), by_formula()}) {
+      const Decision decision = dbsp().decide(request_of(8, mask), parameters);
+      EXPECT_EQ(decision.ulysses, ulysses);
+      EXPECT_EQ(decision.ring, 8 / ulysses);
+    }
 }
 
 // In times that one rank's share of a tensor takes on its link, with attention of 2 of them: U8 R1 takes 4 x 7/8 + 2 x

@@ -11,19 +11,17 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(NvmlLibrary, WithoutOneTheErrorSaysWhereItComesFrom) {
-  const std::optional<Error> error = failure_of([] { const Library library("/nowhere/libnvidia-ml.so.1"); });
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
-  EXPECT_THAT(error->what(), HasSubstr("/nowhere/libnvidia-ml.so.1"));
-  EXPECT_THAT(error->hint(), HasSubstr("install NVIDIA's driver"));
-}
-
-TEST(NvmlLibrary, OneThatIsNoneIsNamed) {
-  const std::optional<Error> error = failure_of([] { const Library library("libc.so.6"); });
-  ASSERT_TRUE(error);
-  EXPECT_STREQ(error->what(), "NVIDIA's NVML has no nvmlErrorString: libc.so.6");
-  EXPECT_THAT(error->hint(), HasSubstr("driver from R450"));
+TEST(NvmlLibrary, OneThatIsMissingOrNoneIsNamedWithItsRemedy) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"/nowhere/libnvidia-ml.so.1", "/nowhere/libnvidia-ml.so.1", "install NVIDIA's driver"},
+      {"libc.so.6", "NVIDIA's NVML has no nvmlErrorString: libc.so.6", "driver from R450"}};
+  for (const auto& [path, what, hint] : cases) {
+    const std::optional<Error> error = failure_of([&] { const Library library(path); });
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
+    EXPECT_THAT(error->what(), HasSubstr(what));
+    EXPECT_THAT(error->hint(), HasSubstr(hint));
+  }
 }
 
 TEST(NvmlLibrary, EachReasonThatItDoesNotStartHasItsRemedy) {
