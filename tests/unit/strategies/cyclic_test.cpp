@@ -1,9 +1,8 @@
-// Strategies without an exchange: cyclic, snake and allgather_kv. What usp and ring move, differently divided.
+// Strategies without an exchange: cyclic and snake. What usp and Ulysses move, differently divided.
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "backend/schedule/memory.h"
 #include "backend/strategies/decision_imbalance.h"
 #include "backend/strategies/index_groups.h"
 
@@ -56,22 +55,6 @@ TEST(Snake, DealsTheKnownHeadsAndMovesWhatUlyssesMoves) {
   EXPECT_EQ(bytes_sent(make_plan(snake, request, {}, decision)), bytes_sent(make_plan(ulysses, request, {})));
   request.known_masks[1] = nullptr;
   EXPECT_EQ(snake.decide(request, {}).heads, even_groups(kCyclicHeads, 4));
-}
-
-// Bytes of a ring, but every rank holds all keys and values at once.
-TEST(AllgatherKv, MovesTheBytesOfARingAndHoldsAllKeys) {
-  const Request request = band_request(8);
-  const Strategy& gather = *find_strategy("allgather_kv");
-  const Plan gathered = make_plan(gather, request, Parameters(gather.parameters()));
-  const Strategy& ring = *find_strategy("ring");
-  const Plan travelling = make_plan(ring, request, Parameters(ring.parameters()));
-  EXPECT_EQ(bytes_sent(gathered), bytes_sent(travelling));
-  const std::int64_t keys_and_values = 2 * kCyclicTokens * kCyclicHeads * kCyclicHeadDim * 2;
-  const std::vector<std::int64_t> whole = memory_bound(gathered), parts = memory_bound(travelling);
-  for (std::size_t rank = 0; rank < whole.size(); ++rank) {
-    EXPECT_GT(whole[rank], keys_and_values);
-    EXPECT_LT(parts[rank], whole[rank]);
-  }
 }
 
 }  // namespace

@@ -98,12 +98,5 @@ TEST(PlanReuse, DecidesOnceForLayersThatAreAlike) {
   EXPECT_EQ(decisions_of({{16, 16, 16, 16}, {16, 16, 16, 15}}), 2);
 }
 
-TEST(PlanReuse, TakesStrategiesThatFollowNoMask) {
-  const Strategy& ring = *find_strategy("ring");
-  PlanReuse reuse(ring, Parameters(ring.parameters()));
-  const auto first = layers_of(kFirst);
-  EXPECT_EQ(reuse.begin_step(first)[1].ring, 2);
-}
-
 }  // namespace
 }  // namespace spscope
