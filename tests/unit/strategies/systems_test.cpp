@@ -40,19 +40,19 @@ Request system_request(int ranks, int per_node = 0) {
 
 using Given = std::map<std::string, ParameterValue>;
 
-Parameters parameters_of(const char* name, const Given& given) {
+Parameters setting_of(const char* name, const Given& given) {
   Parameters parameters(find_strategy(name)->parameters());
   for (const auto& [key, value] : given) parameters.set(key, value);
   return parameters;
 }
 
-bool legal(const Request& request, const char* name, const Given& given) {
-  return find_strategy(name)->legal(request, parameters_of(name, given)).empty();
+bool is_legal(const Request& request, const char* name, const Given& given) {
+  return find_strategy(name)->legal(request, setting_of(name, given)).empty();
 }
 
 Plan planned(const Request& request, const char* name, const Given& given) {
-  EXPECT_TRUE(legal(request, name, given));
-  const Parameters parameters = parameters_of(name, given);
+  EXPECT_TRUE(is_legal(request, name, given));
+  const Parameters parameters = setting_of(name, given);
   Plan plan = make_plan(*find_strategy(name), request, parameters);
   for (const PlanProblem& p : verify(plan, request)) ADD_FAILURE() << name << " " << parameters.str() << ": " << p.text;
   return plan;
@@ -60,7 +60,7 @@ Plan planned(const Request& request, const char* name, const Given& given) {
 
 ParameterValue number(int value) { return std::int64_t{value}; }
 ParameterValue word(const char* value) { return std::string(value); }
-std::int64_t sum(const std::vector<std::int64_t>& list) {
+std::int64_t in_all(const std::vector<std::int64_t>& list) {
   return std::accumulate(list.begin(), list.end(), std::int64_t{0});
 }
 
@@ -81,7 +81,7 @@ TEST(AllgatherKv, WithUlyssesGroupsMovesTheBytesOfUspRankByRank) {
           if (std::string_view(way) == "ring") {
             EXPECT_EQ(bytes_sent(gather), bytes_sent(usp));
           }
-          EXPECT_EQ(sum(bytes_sent(gather)), sum(bytes_sent(usp))) << way;
+          EXPECT_EQ(in_all(bytes_sent(gather)), in_all(bytes_sent(usp))) << way;
           for (int rank = 0; rank < request.ranks; ++rank)
             EXPECT_EQ(std::ranges::count_if(
                           gather.ops,
@@ -89,7 +89,7 @@ TEST(AllgatherKv, WithUlyssesGroupsMovesTheBytesOfUspRankByRank) {
                       1);
         }
       }
-  EXPECT_FALSE(legal(request, "allgather_kv", {{"ulysses", number(5)}}));
+  EXPECT_FALSE(is_legal(request, "allgather_kv", {{"ulysses", number(5)}}));
 }
 
 // The next piece is under way before the attention of one, and the same bytes travel, two of three pieces hidden.
@@ -101,7 +101,7 @@ TEST(UlyssesInPieces, PostsTheNextExchangeBeforeItAttends) {
   for (const Op& op : pieces.ops)
     if (op.rank == 0 && pieces.kind_of(op) != PostKind::kFinish) lanes.push_back(pieces.post_of(op).lane);
   EXPECT_EQ(lanes, (std::vector<int>{1, 1, 1, 1, 0, 2, 1, 1, 0, 2, 0, 2}));
-  EXPECT_FALSE(legal(request, "ulysses", {{"chunks", number(5)}})) << "a rank has 4 heads at most";
+  EXPECT_FALSE(is_legal(request, "ulysses", {{"chunks", number(5)}})) << "a rank has 4 heads at most";
 }
 
 TEST(Burst, KeysGoRoundNodesWithinAndBetweenThemAndEveryStepIsEven) {
@@ -115,8 +115,8 @@ TEST(Burst, KeysGoRoundNodesWithinAndBetweenThemAndEveryStepIsEven) {
       for (const Message& m : plan.messages)
         (m.src / local == m.dst / local ? inside : between)[static_cast<std::size_t>(m.src)] += m.bytes;
       const std::int64_t m = kSystemTokens * kSystemHeads * kCellBytes;  // of all ranks
-      EXPECT_EQ(sum(between), 2 * (nodes - 1) * m) << order;
-      EXPECT_EQ(sum(inside), 2 * nodes * (local - 1) * m) << order;
+      EXPECT_EQ(in_all(between), 2 * (nodes - 1) * m) << order;
+      EXPECT_EQ(in_all(inside), 2 * nodes * (local - 1) * m) << order;
       const bool even =
           (std::string_view(order) == "stripe" ? kSystemBlock : kSystemTokens / kSystemBlock) % ranks == 0;
       if (!even) continue;
@@ -143,7 +143,7 @@ TEST(Burst, SlicesMakeRanksAndStepsEvenWhateverTheMask) {
   for (const Op& op : plan.ops)
     if (plan.kind_of(op) == PostKind::kAttend) flops.insert(op.flops);
   EXPECT_EQ(flops.size(), 1u);
-  EXPECT_FALSE(legal(system_request(kSystemBlock + 1), "burst", {}));
+  EXPECT_FALSE(is_legal(system_request(kSystemBlock + 1), "burst", {}));
 }
 
 TEST(DealUncapped, GivesEachHeadToTheLightestRankWhateverNumberItHas) {
@@ -181,7 +181,7 @@ TEST(Dsv, FetchesWhatItsRowsNeedOfTheMaskThatRuns) {
       EXPECT_EQ(volume.by_tensor.at("o"), moved);
       EXPECT_EQ(volume.by_tensor.at("k"), moved + fetched * kSystemBlock * kCellBytes);
       EXPECT_EQ(volume.by_tensor.at("metadata"), 12 * fetched);
-      EXPECT_EQ(sum(volume.sent), 2 * moved + 2 * volume.by_tensor.at("k"));
+      EXPECT_EQ(in_all(volume.sent), 2 * moved + 2 * volume.by_tensor.at("k"));
     }
   }
 }
