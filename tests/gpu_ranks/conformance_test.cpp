@@ -126,7 +126,7 @@ TEST(GpuConformance, EachOfEightDevicesHasAThreadThatEnqueues) {
   const Strategy& ring = *find_strategy("ring");
   const Plan plan = make_plan(ring, request, Parameters(ring.parameters()));
   ExecuteOptions options = gpu_options();
-  options.repeats = 100;
+  options.repeats = 10;
   const ExecuteResult result = execute(plan, request, activations, options);
   EXPECT_EQ(Reference(request, activations, VerifyExtent::kFull, 0).check(result.outputs).verdict, Verdict::kPassed);
   EXPECT_EQ(fake.modules(), 8);
