@@ -189,9 +189,9 @@ TEST(Terminal, SeveralLayersNameARankOnlyWhenItIsSlowestInMost) {
   const int ranks[] = {0, 3, 3, 1};
   for (std::size_t i = 0; i < 4; ++i) layers[i].slowest_rank = ranks[i], layers[i].slowest_excess = 0.1 * (i + 1.0);
   c.strategies[0].waited_for_ns = {14'000'000, 0, 14'000'000, 14'000'000};
-  expect_said(c,
-              {"ulysses u4 is 14.2 ms slower: ranks wait 13.8 ms, against 675 us in usp u2 r2, for the busiest one, which "
-               "computes 25 % longer than the mean."});
+  expect_said(
+      c, {"ulysses u4 is 14.2 ms slower: ranks wait 13.8 ms, against 675 us in usp u2 r2, for the busiest one, which "
+          "computes 25 % longer than the mean."});
   EXPECT_TRUE(has(render_terminal(c, kWide), "varies"));
   layers[3].slowest_rank = 3;
   EXPECT_FALSE(has(render_terminal(c, kWide), "varies"));
