@@ -149,12 +149,8 @@ TEST(CriticalPath, OfTwoRanksByHand) {
   }
 }
 
-class PathOfEveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
+class PathOfEveryPlan : public testing::OfEveryPlan {
  protected:
-  PathOfEveryPlan()
-      : request_(testing::layer_request(GetParam().shape, GetParam().kind)),
-        plan_(testing::build(GetParam().plan, request_)) {}
-
   // An op that ends later by its slack moves nothing, by one nanosecond more it moves the end by that.
   void expect_slack(const Timeline& timeline, std::span<const std::int64_t> issue_ns, const Network* network) const {
     const Graph graph(plan_, timeline, issue_ns, network);
@@ -165,9 +161,6 @@ class PathOfEveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
       ASSERT_EQ(graph.end_ns(plan_, issue_ns, static_cast<OpId>(id), slack[id] + 1), end_ns + 1) << "op " << id;
     }
   }
-
-  Request request_;
-  Plan plan_;
 };
 
 TEST_P(PathOfEveryPlan, TilesTheMakespanAndSlackIsWhatRescheduleSays) {

@@ -16,15 +16,7 @@
 namespace spscope {
 namespace {
 
-class TilesOfEveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
- protected:
-  TilesOfEveryPlan()
-      : request_(testing::layer_request(GetParam().shape, GetParam().kind)),
-        plan_(testing::build(GetParam().plan, request_)) {}
-
-  Request request_;
-  Plan plan_;
-};
+class TilesOfEveryPlan : public testing::OfEveryPlan {};
 
 // (sequence, query, key) triples of tokens by tile and op, counted one by one; those of moved rows apart.
 struct Counted {

@@ -49,15 +49,7 @@ Stored stored_passes(const Plan& plan, const ClusterPreset& cluster, int per_nod
   return stored;
 }
 
-class EditsOfEveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
- protected:
-  EditsOfEveryPlan()
-      : request_(testing::layer_request(GetParam().shape, GetParam().kind)),
-        plan_(testing::build(GetParam().plan, request_)) {}
-
-  Request request_;
-  Plan plan_;
-};
+class EditsOfEveryPlan : public testing::OfEveryPlan {};
 
 TEST_P(EditsOfEveryPlan, NothingChangedGivesTheStoredTimes) {
   Rng rng(12);

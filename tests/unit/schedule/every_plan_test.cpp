@@ -15,12 +15,8 @@ namespace {
 
 constexpr int kSpeeds = 40;  // random networks and durations a plan
 
-class EveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
+class EveryPlan : public testing::OfEveryPlan {
  protected:
-  EveryPlan()
-      : request_(testing::layer_request(GetParam().shape, GetParam().kind)),
-        plan_(testing::build(GetParam().plan, request_)) {}
-
   // visit(timeline) for many speeds.
   template <typename Visit>
   void for_many_speeds(Visit&& visit) const {
@@ -30,9 +26,6 @@ class EveryPlan : public ::testing::TestWithParam<testing::PlanCase> {
       visit(schedule(plan_, testing::random_durations(plan_, rng), network));
     }
   }
-
-  Request request_;
-  Plan plan_;
 };
 
 TEST_P(EveryPlan, RunsInTheOrderOfItsDependenciesAndLanes) {

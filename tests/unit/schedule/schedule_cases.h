@@ -1,6 +1,8 @@
 // Requests, plans and durations that the schedule's tests share.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +14,13 @@
 #include "tests/support/random_mask.h"
 
 namespace spscope::testing {
+
+// A plan of the library with its request.
+class OfEveryPlan : public ::testing::TestWithParam<PlanCase> {
+ protected:
+  Request request_ = layer_request(GetParam().shape, GetParam().kind);
+  Plan plan_ = build(GetParam().plan, request_);
+};
 
 // Bits from active(head, q block, k block).
 template <typename Active>
