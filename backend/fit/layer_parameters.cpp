@@ -12,7 +12,7 @@ namespace {
 
 // Standard deviations of logarithms: of a rate that kernels alone were timed at, of one that only whole runs show, and
 // of what differs between code bases.
-constexpr double kTimedAlone = 0.03, kOfLayers = 0.06, kOfCode = 0.45;
+constexpr double kTimedAlone = 0.06, kOfLayers = 0.1, kOfCode = 0.45;
 
 template <typename Profile>
 SourcedNumber* number_of(Profile& profile, const std::string& key) {

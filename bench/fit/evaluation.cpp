@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {
 namespace {
 
-// Of what one source, one PCIe host, and the CPU of one machine adds.
-constexpr double kOffsetSpread = 0.06, kHostSpread = 0.7, kEagerHostSpread = 0.4;
-// The same of a model that leaves parts of the published one out and says so in its source: what these take would else
-// be taken for slow kernels.
-constexpr double kPartlyModelled = 0.7;
-constexpr double kRowsOfFullWeight = 12;  // more rows of a source count as the root of their number
+constexpr double kOffsetSpread = 0.06, kHostSpread = 0.7;  // of what one source, and one PCIe host, adds
+constexpr double kRowsOfFullWeight = 12;                   // more rows of a source count as the root of their number
 
 std::string group_of(const RowModel& row) {
   return fmt::format("{}|{}|{}", row.row().source, row.layered().gpu, row.row().model);
@@ -53,43 +48,26 @@ LayerParameter of_host(const std::string& host, const std::vector<std::string_vi
           }};
 }
 
-// A factor of what the host of eager code takes on one machine: CPUs and versions of Python differ.
-LayerParameter of_eager_host(const std::string& host) {
-  return {{host + std::string(kHostTimes), 1, kEagerHostSpread},
-          [host](const RowModel& row) { return row.choices().implementation == "eager" && host_of(row) == host; },
-          [](RowProfile& profile, double value) {
-            for (auto& [name, number] : numbers_of(profile.implementation))
-              if (name.starts_with("host_us_")) number->value *= value;
-          }};
-}
-
 // What belongs to one host or one source is there only while fitting, and never when a time is predicted.
 void add_nuisances(Evaluation& e) {
   e.num_layer_parameters = e.parameters.size();
-  std::vector<std::string> hosts, eager_hosts;
+  std::vector<std::string> hosts;
   for (const RowModel& row : e.rows) {
     if (std::ranges::find(e.offsets, group_of(row)) == e.offsets.end()) e.offsets.push_back(group_of(row));
     const bool spread = !row.row().nvlink() && row.row().gpus > 2;
     if (spread && std::ranges::find(hosts, host_of(row)) == hosts.end()) hosts.push_back(host_of(row));
-    const bool eager = row.choices().implementation == "eager";
-    if (eager && std::ranges::find(eager_hosts, host_of(row)) == eager_hosts.end()) eager_hosts.push_back(host_of(row));
   }
   for (const std::string& host : hosts) {
     e.parameters.push_back(of_host(host, {"network.point_to_point.gbps"}));
     e.parameters.push_back(of_host(host, {"network.all_to_all.of_4_gbps", "network.all_to_all.of_8_gbps"}));
   }
-  for (const std::string& host : eager_hosts) e.parameters.push_back(of_eager_host(host));
 }
 
 void make_problem(Evaluation& e) {
   e.parameters = layer_parameters();
   add_nuisances(e);
   for (const LayerParameter& parameter : e.parameters) e.problem.parameters.push_back(parameter.fitted);
-  std::set<std::string> partly;
-  for (const RowModel& row : e.rows)
-    if (row.choices().model.source.find("left out") != std::string::npos) partly.insert(group_of(row));
-  for (const std::string& offset : e.offsets)
-    e.problem.parameters.push_back({offset, 1, partly.contains(offset) ? kPartlyModelled : kOffsetSpread, true});
+  for (const std::string& offset : e.offsets) e.problem.parameters.push_back({offset, 1, kOffsetSpread, true});
   std::map<std::string, double> count;
   for (const RowModel& row : e.rows) ++count[row.row().source];
   for (const RowModel& row : e.rows) {

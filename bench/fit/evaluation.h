@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/fit/layer_parameters.h"
@@ -33,8 +32,6 @@ struct Evaluation {
 
 // "source|gpu": the machine that a row was timed on.
 std::string host_of(const RowModel& row);
-// The end of the name of the parameter that scales what the host of eager code takes on one machine.
-inline constexpr std::string_view kHostTimes = " times of the host";
 
 // Numbers that take the place of each other (a collective's start on the host and in the network) go on moving back and
 // forth; errors stay as they are from here on.

@@ -24,6 +24,37 @@ NumberRange range_of_hosts(const Evaluation& e, std::span<const double> values, 
   return range;
 }
 
+// The least and the most that the host of eager code takes on one machine, over what it takes on all: a factor for each
+// machine, fitted to its rows with all else as it is.
+NumberRange range_of_eager_hosts(const Evaluation& e, std::span<const double> values) {
+  constexpr double kSpread = 0.4;
+  std::vector<std::string> hosts;
+  std::vector<double> weights(e.rows.size(), 0);
+  FitProblem problem;
+  problem.measured = e.problem.measured;
+  for (std::size_t i = 0; i < e.rows.size(); ++i) {
+    // What its source adds is no host's.
+    for (std::size_t p = e.parameters.size(); p < values.size(); ++p)
+      if (e.problem.affects(i, p)) problem.measured[i] /= values[p];
+    if (e.rows[i].choices().implementation != "eager") continue;
+    weights[i] = e.weights[i];
+    if (std::ranges::find(hosts, host_of(e.rows[i])) == hosts.end()) hosts.push_back(host_of(e.rows[i]));
+  }
+  for (const std::string& host : hosts) problem.parameters.push_back({host, 1, kSpread});
+  problem.affects = [&](std::size_t row, std::size_t host) { return host_of(e.rows[row]) == hosts[host]; };
+  problem.predict = [&](std::size_t row, std::span<const double> factors) {
+    ClusterPreset cluster = with_values(e.rows[row], e.parameters, values);
+    const auto host = std::ranges::find(hosts, host_of(e.rows[row]));
+    for (double KernelCostProfile::*number :
+         {&KernelCostProfile::host_ns_per_launch, &KernelCostProfile::host_ns_per_collective,
+          &KernelCostProfile::host_ns_per_hop})
+      cluster.cost.*number *= factors[static_cast<std::size_t>(host - hosts.begin())];
+    return e.rows[row].seconds(cluster);
+  };
+  const Fit found = fit(problem, weights);
+  return {std::min(1.0, std::ranges::min(found.values)), std::max(1.0, std::ranges::max(found.values))};
+}
+
 double rounded(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
 // Numbers of `profile` that differ from those built in are fitted ones. `as`: of what they are a copy; "": their own.
@@ -70,8 +101,10 @@ GpuProfile fitted_gpu(const Evaluation& e, std::span<const double> values, const
   return profile.gpu;
 }
 
-// Every parameter that affects a row of this code, and the times outside of the layers, which are one for all code.
-ImplementationProfile fitted_code(const Evaluation& e, std::span<const double> values, const std::string& name) {
+// Every parameter that affects a row of this code, with the range of `hosts` where it is eager, and the times outside
+// of the layers, which are one for all code.
+ImplementationProfile fitted_code(const Evaluation& e, std::span<const double> values, const NumberRange& hosts,
+                                  const std::string& name) {
   ImplementationProfile code = *find_implementation(name);
   for (std::size_t p = 0; p < e.num_layer_parameters; ++p) {
     const auto row = std::ranges::find_if(e.rows, [&](const RowModel& known) {
@@ -86,7 +119,6 @@ ImplementationProfile fitted_code(const Evaluation& e, std::span<const double> v
   }
   mark_fitted(code, *find_implementation(name));
   if (name == kDefaultImplementation) return code;
-  const NumberRange hosts = range_of_hosts(e, values, kHostTimes);
   for (auto& [key, number] : numbers_of(code))
     if (key.starts_with("host_us_"))
       number->range = {rounded(number->value * hosts.low), rounded(number->value * hosts.high)};
@@ -147,8 +179,9 @@ ClusterPreset fitted_cluster(const Evaluation& e, std::span<const double> values
 FittedProfiles fitted_profiles(const Evaluation& e, std::span<const double> values) {
   FittedProfiles fitted;
   for (const GpuProfile& gpu : gpu_profiles()) fitted.gpus.emplace(gpu.name, fitted_gpu(e, values, gpu.name));
+  const NumberRange hosts = range_of_eager_hosts(e, values);
   for (const ImplementationProfile& code : implementation_profiles())
-    fitted.codes.emplace(code.name, fitted_code(e, values, code.name));
+    fitted.codes.emplace(code.name, fitted_code(e, values, hosts, code.name));
   for (const RowModel& row : e.rows)
     fitted.clusters.emplace(row.layered().name, fitted_cluster(e, values, row.layered()));
   return fitted;

@@ -129,7 +129,7 @@ TEST(LatencyTerms, WaitForTheCardOfANode) {
 // Over all legal pairs, each planned and scheduled here: on the mask that is known, and on a dense one before any is.
 TEST(Dbsp, ChoosesTheDegreesWhosePlanEndsFirst) {
   ClusterPreset cluster = small_cluster();
-  cluster.cost.attend_ns_per_pair_channel = 2e-4;
+  cluster.cost.attend_ns_per_pair_channel = 0.05;
   std::vector<int> chosen;
   for (const double slowdown : {1.0, 1.3, 2.6})
     for (const bool known : {true, false}) {
