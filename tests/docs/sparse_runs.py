@@ -24,7 +24,8 @@ HEAD = """// Of published ratios between strategies on sparse masks over NVLink:
 //   SPARSE(strategy, runs, near, held)   of `strategy` over ulysses: how many there are, how many are predicted within 10 %,
 //                                        and how many more the range of the prediction holds
 """
-COLUMNS = ("id", "machine", "model", "masks", "strategy", "over", "published", "predicted", "range", "")
+# One of a row of the page that has a prediction: as page_text writes it.
+ENTRY = re.compile(r"(S\d+) (\S+): ([\d.]+); ([\d.]+)(?: \(([\d.]+) to ([\d.]+)\))?, ([^<|]*[^<| ])")
 
 
 def run(program, row, strategies, gpus):
@@ -79,42 +80,47 @@ def verdict(published, predicted, low, high):
     return "in its range" if low <= published <= high else f"{predicted / published - 1:+.0%}"
 
 
+def entry(row):
+    said = f"{row['id']} {row['strategy']}: {float(row['times_as_fast']):.2f}"
+    if row["why"]:
+        return f"{said} ({row['why']})"
+    at, low, high = (f"{row[key]:.2f}" for key in ("predicted", "low", "high"))
+    held = f" ({low} to {high})" if low != high else ""
+    return f"{said}; {at}{held}, {verdict(float(row['times_as_fast']), float(at), float(low), float(high))}"
+
+
 def page_text(rows):
+    """A row of the page has all strategies of a run."""
     lines = ["# Predictions of published runs on sparse masks", "",
              "The rows of [sparse.csv](sparse.csv), written by `python3 tests/docs/sparse_runs.py . --program build/bin/spscope "
              "--write`: how many times as fast", "one strategy is as another. Ratios of db-SP are read off its figure, to 0.02. Four "
-             "layers of each model, by the built-in profiles.", "", "| " + " | ".join(COLUMNS) + " |", "| --- " * len(COLUMNS) + "|"]
-    source = ""
+             "layers of each model, by the built-in profiles.", "",
+             "| machine | model | masks | over | strategy: published; predicted (its range), how near |",
+             "| --- | --- | --- | --- | --- |"]
+    runs = defaultdict(list)
     for row in rows:
-        if row["source"] != source:
-            source = row["source"]
-            lines.append(f"| | | **{source}** " + "| " * 7 + "|")
-        cells = [row["id"], f"{row['gpus']} {row['gpu']}".strip(), row["model"], f"{row['pattern']} {row['density']}".strip(),
-                 row["strategy"], row["reference"], f"{float(row['times_as_fast']):.2f}"]
-        if row["why"]:
-            cells += ["", "", row["why"]]
-        else:
-            bounds = [f"{row[key]:.2f}" for key in ("predicted", "low", "high")]
-            cells += [bounds[0], f"{bounds[1]} to {bounds[2]}" if bounds[1] != bounds[2] else "",
-                      verdict(float(row["times_as_fast"]), *map(float, bounds))]
-        lines.append("| " + " | ".join(cells) + " |")
+        runs[row["source"], f"{row['gpus']} {row['gpu']}".strip(), row["model"], f"{row['pattern']} {row['density']}".strip(),
+             row["reference"]].append(entry(row))
+    source = ""
+    for (of, *cells), entries in runs.items():
+        if of != source:
+            source = of
+            lines.append(f"| **{source}** | | | | |")
+        lines.append("| " + " | ".join([*cells, "<br>".join(entries)]) + " |")
     return "\n".join(lines) + "\n"
 
 
 def read_page(text):
-    """(source, strategy, published, predicted, low, high, verdict) of every row with a prediction."""
+    """(source, strategy, published, predicted, low, high, verdict) of every run with a prediction."""
     source, rows = "", []
     for line in text.splitlines():
-        cells = [cell.strip() for cell in line.split("|")][1:-1]
-        if len(cells) == len(COLUMNS) and cells[2].startswith("**"):
-            source = cells[2].strip("*")
-        if len(cells) != len(COLUMNS) or not re.fullmatch(r"S\d+", cells[0]) or not cells[7]:
-            continue
-        bounds = re.fullmatch(r"(.*) to (.*)", cells[8]) or re.fullmatch(r"()()", "")
-        low, high = (float(bounds[i] or cells[7]) for i in (1, 2))
-        if cells[9] != verdict(float(cells[6]), float(cells[7]), low, high):
-            raise SystemExit(f"{PAGE}: {cells[0]} says {cells[9]}")
-        rows.append((source, cells[4], float(cells[6]), float(cells[7]), low, high, cells[9]))
+        if line.startswith("| **"):
+            source = line.split("**")[1]
+        for row, strategy, published, at, low, high, said in ENTRY.findall(line):
+            numbers = float(published), float(at), float(low or at), float(high or at)
+            if said != verdict(*numbers):
+                raise SystemExit(f"{PAGE}: {row} says {said}")
+            rows.append((source, strategy, *numbers, said))
     return rows
 
 
