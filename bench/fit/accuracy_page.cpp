@@ -88,36 +88,29 @@ std::string summary_section(const Summary& seen, const Summary& unseen) {
   return text;
 }
 
-// A row of the table of runs: one series, which is what all of its runs share, and one family of strategies, "cfg" or
-// "u cfg", which more GPUs may add a factor to.
+// A row of the table of runs: one series.
 struct SeriesRow {
-  std::string series, family;          // the family is "" while the row holds a run on one GPU alone
-  std::string left;                    // the cells that name the series
+  std::string series, left;            // what all of its runs share, and the cells that name it
   std::array<std::string, 4> by_gpus;  // of 1, 2, 3 or 4, and 5 to 8 GPUs
 };
 
 void add_run(std::vector<SeriesRow>& table, const RowModel& row, double fitted, double unseen) {
   const TimingRow& r = row.row();
-  const std::string strategy = strategy_text(row),
-                    left = fmt::format("| {} | {} | {}x{} | {} |", r.gpu, r.model, r.width, r.height, r.implementation),
+  const std::string left = fmt::format("| {} | {} | {}x{} | {} |", r.gpu, r.model, r.width, r.height, r.implementation),
                     series = fmt::format("{} {} {} {} {}", left, r.frames, r.steps, r.software, r.kernel);
-  std::string family = r.gpus == 1 ? "" : strategy;
-  std::erase_if(family, [](char c) { return c >= '0' && c <= '9'; });
-  const std::size_t column = r.gpus <= 2 ? at(r.gpus - 1) : r.gpus <= 4 ? 2 : 3;
-  auto place = std::ranges::find_if(table, [&](const SeriesRow& s) {
-    return s.series == series && s.by_gpus[column].empty() && (family.empty() || family.ends_with(s.family));
-  });
-  if (place == table.end()) place = table.insert(place, SeriesRow{series, family, left, {}});
-  if (!family.empty()) place->family = family;
-  place->by_gpus[column] = fmt::format("{} {}: {:.4g}; {:.4g}, {:+.0f} %; {:.4g}, {:+.0f} %", r.id, strategy, r.seconds,
-                                       fitted, 100 * (fitted / r.seconds - 1), unseen, 100 * (unseen / r.seconds - 1));
+  auto place = std::ranges::find(table, series, &SeriesRow::series);
+  if (place == table.end()) place = table.insert(place, SeriesRow{series, left, {}});
+  std::string& cell = place->by_gpus[r.gpus <= 2 ? at(r.gpus - 1) : r.gpus <= 4 ? 2 : 3];
+  cell += fmt::format("{}{} {}: {:.4g}; {:.4g}, {:+.0f} %; {:.4g}, {:+.0f} %", cell.empty() ? "" : "<br>", r.id,
+                      strategy_text(row), r.seconds, fitted, 100 * (fitted / r.seconds - 1), unseen,
+                      100 * (unseen / r.seconds - 1));
 }
 
 std::string rows_section(const Evaluation& e, const std::vector<double>& fitted, const std::vector<double>& unseen) {
   std::string text =
-      "## Whole runs\n\nA row has the runs of one source, GPU, model, size and code, and one family of strategies. A "
-      "cell is one run: its id and\nstrategy, the seconds that were measured; those predicted, with their error; those "
-      "predicted unseen, with theirs. Seconds are of\na step where the scope is `step`.\n\n"
+      "## Whole runs\n\nA row has the runs of one source, GPU, model, size and code. Of a run there are its id and "
+      "strategy, the seconds that were\nmeasured; those predicted, with their error; those predicted unseen, with "
+      "theirs. Seconds are of a step where the scope is `step`.\n\n"
       "| GPU | model | pixels | code | 1 GPU | 2 GPUs | 3 or 4 GPUs | 5 to 8 GPUs |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (std::size_t i = 0; i < e.rows.size();) {
