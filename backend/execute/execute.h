@@ -66,6 +66,9 @@ struct ExecuteResult {
   std::vector<std::int64_t> peak_bytes;          // by rank: values and accumulators, the highest of all repeats
   std::vector<std::int64_t> staging_peak_bytes;  // by rank: kernel workspaces and sums
   std::vector<OutputTensor> outputs;             // of the last repeat
+  // Of the last repeat: how long the host took to enqueue the work of one GPU, of several the longest. 0: ranks are
+  // threads of the host.
+  std::int64_t enqueue_ns = 0;
   RunProvenance provenance;
 };
 

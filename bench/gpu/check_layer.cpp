@@ -140,18 +140,20 @@ CheckResult check_layer_project(const CheckContext& context) {
   const Activations activations = generate_activations(request, 1);
   const Plan plan = default_plan("single", request);
   const int rounds = context.rounds_of(5);
-  std::vector<double> projected, executed, ratios;
+  std::vector<double> projected, executed, ratios, posts_ns;
   for (int round = 0; round < rounds; ++round) {
     projected.push_back(projected_ns(plan, request, activations));
     const ExecuteResult run = execute(plan, request, activations, on_gpu(2, 3));
     executed.push_back(static_cast<double>(median(run.makespan_ns)));
     ratios.push_back(projected.back() / executed.back());
+    posts_ns.push_back(static_cast<double>(run.enqueue_ns) / static_cast<double>(plan.posts.size()));
   }
   CheckResult result;
   result.figures = {
       {"project against execute of one rank", "", std::abs(median(ratios) - 1), Bound::kAtMost, kProjectError},
       {"projected", "ms", median(projected) * 1e-6},
       {"executed", "ms", median(executed) * 1e-6},
+      {"the host, for one post", "us", median(posts_ns) * 1e-3},
   };
   add_idle(request, activations, rounds, result);
   return result;
