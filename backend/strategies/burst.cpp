@@ -93,7 +93,10 @@ void plan_burst(PlanBuilder& b, const Request& request, const Parameters& parame
   const Mesh mesh = node_mesh(request);
   const Groups inside = mesh.ulysses_groups(), across = mesh.ring_groups();
   const std::vector<SetId> tokens = tokens_of_ranks(request, parameters);
-  const Placement rows = b.place([&](int rank) { return row_boxes(request, tokens[static_cast<std::size_t>(rank)]); });
+  const Placement rows = b.place([&](int rank) {
+    return BoxList{
+        token_box(request, spread_axis(request), request.all_heads(), tokens[static_cast<std::size_t>(rank)])};
+  });
   const LayerEntry entry = enter_layer(b, rows);
   const AccId acc = b.accumulate(entry.q, spread_axis(request), slices_of(request, parameters));
   const int rounds = mesh.ring, steps = mesh.ulysses;

@@ -97,7 +97,7 @@ WITH figures AS (
     (SELECT count(*) FROM repeat r WHERE r.run_id = run.run_id) AS repeats,
     (SELECT total(bytes_sent_intra_node) + total(bytes_sent_inter_node) FROM rank_usage u WHERE u.run_id = run.run_id)
       AS sent,
-    (SELECT total(bytes) FROM traffic t WHERE t.run_id = run.run_id) AS moved
+    (SELECT total(bytes) FROM traffic t WHERE t.run_id = run.run_id AND t.tensor <> 'metadata') AS moved
   FROM run WHERE finished)
 UPDATE run SET finished = 0, figures_crc32c = NULL WHERE run_id IN (
   SELECT run_id FROM figures f WHERE ranks <> usages OR sent <> moved OR repeats = 0
