@@ -11,7 +11,7 @@ class Consecutive(Plan):
         self.workload, self.cluster, self.raw = first.workload, first.cluster, first.raw
         self.ranks, self.batch, self.plans = first.ranks, first.batch, plans
         self.posts, self.messages, self.groups, self.values, self.sets, self.ops = [], [], [], [], [], []
-        self.kernels, self.first_op = [], []
+        self.kernels, self.accumulators, self.first_op = [], [], []
         by_rank = [[] for _ in range(self.ranks)]
         for plan in plans:
             before = [list(ops) for ops in by_rank]
@@ -19,9 +19,10 @@ class Consecutive(Plan):
             for op in plan.ops:
                 self.ops.append(self.moved(op, before[op["rank"]]))
                 by_rank[op["rank"]].append(self.ops[-1]["id"])
-            self.posts += [post | {name: post[name] + len(of) for name, of in (("src", self.values), ("kernel", self.kernels))
-                                   if post[name] is not None} | {"accumulator": (len(self.first_op), post["accumulator"])}
-                           for post in plan.posts]
+            self.posts += [post | {name: post[name] + len(of) for name, of in (
+                ("src", self.values), ("kernel", self.kernels), ("accumulator", self.accumulators))
+                if post[name] is not None} for post in plan.posts]
+            self.accumulators += [a | {"queries": a["queries"] + len(self.values)} for a in plan.accumulators]
             self.messages += [m | {"box": [of + len(self.sets) for of in m["box"]]} for m in plan.messages]
             self.groups += plan.groups
             self.values += plan.values
