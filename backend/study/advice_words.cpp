@@ -142,9 +142,20 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
   return text + ".";
 }
 
+constexpr std::string_view kAssumedMoves =
+    "pulls and pushes";  // as Judgement::unmeasured ends where times rest on them
+
+// That the ranking rests on assumed times, which every answer says.
+std::string assumed_moves(const Judgement& judgement) {
+  const std::size_t begin = judgement.unmeasured.find(kAssumedMoves);
+  return begin == std::string::npos ? "" : "P" + judgement.unmeasured.substr(begin + 1) + ".";
+}
+
 // What is published of differences like this one, and how this one compares.
 std::string evidence(const Judgement& judgement) {
   std::string text = unmeasured_sentence(judgement);
+  if (const std::size_t said = text.find(fmt::format("; {}", kAssumedMoves)); said != text.npos)
+    text = text.substr(0, said) + ".";
   if (text.find("db-SP") == text.npos) return text;
   // As db-SP compared: with the best of the three.
   constexpr std::string_view kCompared[] = {"ulysses", "ring", "usp"};
@@ -297,6 +308,7 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   add(parts, headline(advice, judgement, facts), 0);
   add(parts, certainty(advice, judgement, job, facts.engine, replica), 0);
   add(parts, rate_note(job), 0);
+  add(parts, assumed_moves(judgement), 0);
   if (facts.engine) {
     add(parts, flags_sentence(advice, job, *facts.engine), 0);
     add(parts, elsewhere_sentence(advice, *facts.engine), 0);
