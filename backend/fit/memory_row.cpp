@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "backend/fit/row_plans.h"
 #include "backend/fit/table_row.h"
@@ -54,13 +55,16 @@ std::string degrees_text(const TimingRow& run) {
   return text;
 }
 
-// "wan2.1-t2v-14b, 1280x720, u8: sharded fp32, text encoder sharded"
-std::string what_ran(const MemoryRow& row) {
+// "wan2.1-t2v-14b, 1280x720"
+std::string model_text(const MemoryRow& row) {
   const TimingRow& run = row.run;
-  return fmt::format("{}{}, {}x{}{}, {}: {} {}, text encoder {}", run.model,
-                     row.experts > 0 ? fmt::format(", {} expert", row.experts) : "", run.width, run.height,
-                     row.batch > 1 ? fmt::format(" x {}", row.batch) : "", degrees_text(run), row.weights,
-                     row.weight_dtype, row.text_encoder);
+  return fmt::format("{}{}, {}x{}{}", run.model, row.experts > 0 ? fmt::format(", {} expert", row.experts) : "",
+                     run.width, run.height, row.batch > 1 ? fmt::format(" x {}", row.batch) : "");
+}
+
+// "sharded fp32, text encoder sharded"
+std::string kept_text(const MemoryRow& row) {
+  return fmt::format("{} {}, text encoder {}", row.weights, row.weight_dtype, row.text_encoder);
 }
 
 std::string verdict_word(const MemoryNeed& need) {
@@ -76,15 +80,63 @@ std::string verdict_word(const MemoryNeed& need) {
   return "does not fit";
 }
 
-// A line of the table.
-struct Line {
-  std::string source, what;
+// Runs that differ in the GPU alone.
+struct Peak {
+  std::string source, model, degrees, kept;
   std::vector<std::string> ids, gpus;
+  int num_gpus = 0;
   CountedMemory memory;
-  double least, largest;
-  int missed;
-  std::string verdict = {};  // of a run that ran out of memory
+  double least = 0, largest = 0;
+  int missed = 0;
+  std::string verdict;  // of a run that ran out of memory
+
+  bool is_plain() const { return missed == 0 && verdict.empty(); }
+  // Whether both stand in one row, which then differ in the number of GPUs and how they share the work.
+  bool is_of_row(const Peak& other) const {
+    return source == other.source && model == other.model && kept == other.kept && gpus == other.gpus && is_plain() &&
+           other.is_plain();
+  }
 };
+
+// A row of the table.
+std::string row_of(std::span<const Peak* const> peaks) {
+  std::vector<std::string> ids, numbers, degrees, measured, counted, uncounted;
+  for (const Peak* const peak : peaks) {
+    ids.insert(ids.end(), peak->ids.begin(), peak->ids.end());
+    numbers.push_back(std::to_string(peak->num_gpus));
+    degrees.push_back(peak->degrees);
+    measured.push_back(peak->least == peak->largest ? fmt::format("{:.1f}", peak->least)
+                                                    : fmt::format("{:.1f} to {:.1f}", peak->least, peak->largest));
+    counted.push_back(fmt::format("{:.1f}", peak->memory.counted));
+    uncounted.push_back(fmt::format("{:.1f}", std::max(0.0, peak->memory.most - peak->memory.counted)));
+  }
+  const Peak& first = *peaks.front();
+  const double most = first.memory.most;
+  std::string last = first.verdict;
+  if (first.missed > 0 && last.empty())
+    last = fmt::format("**missed**: {:.1f} {}",
+                       first.largest > most ? first.largest - most : first.memory.counted - first.least,
+                       first.largest > most ? "more" : "less");
+  return fmt::format("| {} | {} {} | {}, {}: {} | {} | {} | {} | {} |\n", fmt::join(ids, ", "),
+                     fmt::join(numbers, ", "), fmt::join(first.gpus, ", "), first.model, fmt::join(degrees, ", "),
+                     first.kept, first.verdict.empty() ? fmt::format("{}", fmt::join(measured, ", ")) : "",
+                     fmt::join(counted, ", "), fmt::join(uncounted, ", "), last);
+}
+
+// The rows of all peaks, below the source of each.
+std::string rows_of(const std::vector<Peak>& peaks) {
+  std::string text, source;
+  std::vector<bool> written(peaks.size());
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    if (written[i]) continue;
+    if (peaks[i].source != source) text += fmt::format("| | | **{}** | | | | |\n", source = peaks[i].source);
+    std::vector<const Peak*> row = {&peaks[i]};
+    for (std::size_t j = i + 1; j < peaks.size(); ++j)
+      if (!written[j] && peaks[i].is_of_row(peaks[j])) written[j] = true, row.push_back(&peaks[j]);
+    text += row_of(row);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -123,8 +175,7 @@ bool as_counted(const MemoryRow& row, const CountedMemory& memory) {
 }
 
 std::string memory_section(const std::vector<MemoryRow>& rows) {
-  // Runs that differ in the GPU alone have one line.
-  std::vector<Line> lines;
+  std::vector<Peak> all;
   int peaks = 0, between = 0, ran_out = 0, warned = 0, left_out = 0;
   for (const MemoryRow& row : rows) {
     if (!row.run.left_out.empty()) {
@@ -135,17 +186,21 @@ std::string memory_section(const std::vector<MemoryRow>& rows) {
     const bool good = as_counted(row, memory);
     (row.ran_out ? ran_out : peaks) += 1;
     if (good) (row.ran_out ? warned : between) += 1;
-    const std::string what = what_ran(row);
-    auto line = std::ranges::find_if(
-        lines, [&](const Line& l) { return l.source == row.run.source && l.what == what && !row.ran_out; });
-    if (line == lines.end()) line = lines.insert(line, {row.run.source, what, {}, {}, memory, 0, 0, 0});
-    line->ids.push_back(row.run.id);
-    const std::string gpu = fmt::format("{} {}", row.run.gpus, row.run.gpu);
-    if (std::ranges::find(line->gpus, gpu) == line->gpus.end()) line->gpus.push_back(gpu);
-    line->least = line->least == 0 ? row.gib : std::min(line->least, row.gib);
-    line->largest = std::max(line->largest, row.gib);
-    if (!good) ++line->missed;
-    if (row.ran_out) line->verdict = fmt::format("out of {:.4g}: {}", row.gib, verdict_word(memory.need));
+    const std::string model = model_text(row), degrees = degrees_text(row.run), kept = kept_text(row);
+    auto peak = std::ranges::find_if(all, [&](const Peak& p) {
+      return p.source == row.run.source && p.model == model && p.degrees == degrees && p.kept == kept && !row.ran_out;
+    });
+    if (peak == all.end()) {
+      peak = all.insert(peak, Peak{});
+      peak->source = row.run.source, peak->model = model, peak->degrees = degrees, peak->kept = kept;
+      peak->num_gpus = row.run.gpus, peak->memory = memory;
+    }
+    peak->ids.push_back(row.run.id);
+    if (std::ranges::find(peak->gpus, row.run.gpu) == peak->gpus.end()) peak->gpus.push_back(row.run.gpu);
+    peak->least = peak->least == 0 ? row.gib : std::min(peak->least, row.gib);
+    peak->largest = std::max(peak->largest, row.gib);
+    if (!good) ++peak->missed;
+    if (row.ran_out) peak->verdict = fmt::format("out of {:.4g}: {}", row.gib, verdict_word(memory.need));
   }
   std::string text = fmt::format(
       "## Memory\n\n"
@@ -161,25 +216,13 @@ std::string memory_section(const std::vector<MemoryRow>& rows) {
       "| runs out of memory, not called \"fits\" without a warning | {} | {} | all, {} |\n\n"
       "{} rows of [memory.csv](../bench/measured/memory.csv) are left out, each with its reason there. The last column "
       "has\n"
-      "what is missed; of runs that ran out of memory, it has the verdict.\n\n"
+      "what is missed; of runs that ran out of memory, it has the verdict. A row has runs that differ in the number of "
+      "GPUs,\n"
+      "in their order.\n\n"
       "| rows | GPUs | what ran | measured | counted | not counted | |\n| --- | --- | --- | --- | --- | --- | --- |\n",
       peaks, between, 100.0 * between / std::max(1, peaks), between >= kWanted * peaks ? "met" : "missed", ran_out,
       warned, warned == ran_out ? "met" : "missed", left_out);
-  std::string source;
-  for (const Line& line : lines) {
-    if (line.source != source) text += fmt::format("| | | **{}** | | | | |\n", source = line.source);
-    const double counted = line.memory.counted, most = line.memory.most;
-    const std::string measured = line.least == line.largest ? fmt::format("{:.1f}", line.least)
-                                                            : fmt::format("{:.1f} to {:.1f}", line.least, line.largest);
-    std::string last = line.verdict;
-    if (line.missed > 0 && last.empty())
-      last = fmt::format("**missed**: {:.1f} {}", line.largest > most ? line.largest - most : counted - line.least,
-                         line.largest > most ? "more" : "less");
-    text += fmt::format("| {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", fmt::join(line.ids, ", "),
-                        fmt::join(line.gpus, ", "), line.what, line.verdict.empty() ? measured : "", counted,
-                        std::max(0.0, most - counted), last);
-  }
-  return text;
+  return text + rows_of(all);
 }
 
 }  // namespace spscope
