@@ -1,6 +1,8 @@
 #include "backend/analysis/plan_figures.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "backend/base/ids.h"
@@ -116,24 +118,35 @@ PlanTiles plan_tiles(const Plan& plan, const Request& request) {
   PlanTiles tiles;
   tiles.by_rank.assign(at(plan.ranks), 0);
   bool attends[2] = {false, false};
+  // Shares of tiles add up, so steps of a ring with the same rows are counted at once: their keys together.
+  std::map<std::tuple<int, AccId, SetId, SetId, SetId>, std::vector<SetId>> keys;  // by rank, heads, seq, q
+  const auto add = [&](int rank, double coarse) {
+    tiles.by_rank[at(rank)] += coarse;
+    tiles.computed += coarse;
+  };
+  const auto sequences = [&](SetId seq) { return static_cast<double>(request.sets->size(seq)) * plan.batch; };
   for (const Op& op : plan.ops) {
     if (plan.kind_of(op) != PostKind::kAttend) continue;
     const MaskUse& use = mask_of(plan, op);
     attends[Request::axis_index(use.axis)] = true;
+    if (use.slices == 1)
+      add(op.rank, static_cast<double>(op.tiles));
+    else
+      keys[{op.rank, plan.post_of(op).acc, op.heads, op.seq, op.q}].push_back(op.k);
+  }
+  for (const auto& [rows, parts] : keys) {
+    const auto& [rank, acc, heads, seq, q] = rows;
+    const MaskUse& use = plan.masks[at(plan.accumulators[at(acc)].mask)];
     MaskCounter& mask = request.executed_mask(use.axis).refined(use.slices);
-    const double sequences = static_cast<double>(request.sets->size(op.seq)) * plan.batch;
-    const double coarse =
-        use.slices == 1 ? static_cast<double>(op.tiles) : sequences * mask.coarse_tiles(op.heads, op.q, op.k);
-    tiles.by_rank[at(op.rank)] += coarse;
-    tiles.computed += coarse;
+    add(rank, sequences(seq) * mask.coarse_tiles(heads, q, request.sets->unite(parts)));
   }
   double unique = 0;
   for (const AttendedAxis axis : {AttendedAxis::kOuter, AttendedAxis::kInner}) {
     if (!attends[Request::axis_index(axis)]) continue;
     const bool inner = axis == AttendedAxis::kInner;
     const SetId tokens = inner ? request.all_inner() : request.all_outer();
-    const double sequences = inner ? request.outer_tokens : request.inner_tokens;
-    unique += sequences * plan.batch * request.executed_mask(axis).coarse_tiles(request.all_heads(), tokens, tokens);
+    const double all = inner ? request.outer_tokens : request.inner_tokens;
+    unique += all * plan.batch * request.executed_mask(axis).coarse_tiles(request.all_heads(), tokens, tokens);
   }
   const double redundant = tiles.computed - unique;
   tiles.redundant = redundant > 1e-6 * unique ? redundant : 0;  // sums of slices round

@@ -122,7 +122,8 @@ def ratios(plan, rings):
 
 def moved_fraction(plan, rings):
     """Against a split of the tokens of a ring into runs as long as what its ranks attend, in the order of the ranks. Of a
-    spatial-temporal layer the attention along frames counts; text that every rank holds is where it was."""
+    spatial-temporal layer the attention along frames counts; text that every rank holds is where it was. Ranks that gather
+    all keys before they attend are no ring."""
     replicated = set(text_tokens(plan).tolist()) if plan.workload["text"] == "replicate" else set()
     axes = {plan.accumulator_of(op)["axis"] for op in plan.attends()}
     axis = "outer" if "outer" in axes else "inner"
@@ -131,6 +132,8 @@ def moved_fraction(plan, rings):
         if plan.accumulator_of(op)["axis"] == axis:
             attended[op["rank"]].update(plan.sets[op["queries"]].tolist())
             attended[op["rank"]] -= replicated
+    if all(op["ring_step"] == 0 for op in plan.attends()):
+        rings = []
     members = [sorted(ring) for ring in rings]
     members += [[rank] for rank in range(plan.ranks) if not any(rank in ring for ring in members)]
     moved = rows = 0
