@@ -98,7 +98,7 @@ struct Peak {
   }
 };
 
-// A row of the table.
+// A row of the table, after its first bar.
 std::string row_of(std::span<const Peak* const> peaks) {
   std::vector<std::string> ids, numbers, degrees, measured, counted, uncounted;
   for (const Peak* const peak : peaks) {
@@ -117,23 +117,24 @@ std::string row_of(std::span<const Peak* const> peaks) {
     last = fmt::format("**missed**: {:.1f} {}",
                        first.largest > most ? first.largest - most : first.memory.counted - first.least,
                        first.largest > most ? "more" : "less");
-  return fmt::format("| {} | {} {} | {}, {}: {} | {} | {} | {} | {} |\n", fmt::join(ids, ", "),
-                     fmt::join(numbers, ", "), fmt::join(first.gpus, ", "), first.model, fmt::join(degrees, ", "),
-                     first.kept, first.verdict.empty() ? fmt::format("{}", fmt::join(measured, ", ")) : "",
+  return fmt::format("{} | {} {} | {}, {}: {} | {} | {} | {} | {} |\n", fmt::join(ids, ", "), fmt::join(numbers, ", "),
+                     fmt::join(first.gpus, ", "), first.model, fmt::join(degrees, ", "), first.kept,
+                     first.verdict.empty() ? fmt::format("{}", fmt::join(measured, ", ")) : "",
                      fmt::join(counted, ", "), fmt::join(uncounted, ", "), last);
 }
 
-// The rows of all peaks, below the source of each.
+// The rows of all peaks; the first one of a source names it.
 std::string rows_of(const std::vector<Peak>& peaks) {
   std::string text, source;
   std::vector<bool> written(peaks.size());
   for (std::size_t i = 0; i < peaks.size(); ++i) {
     if (written[i]) continue;
-    if (peaks[i].source != source) text += fmt::format("| | | **{}** | | | | |\n", source = peaks[i].source);
+    std::string above;
+    if (peaks[i].source != source) above = fmt::format("**{}** ", source = peaks[i].source);
     std::vector<const Peak*> row = {&peaks[i]};
     for (std::size_t j = i + 1; j < peaks.size(); ++j)
       if (!written[j] && peaks[i].is_of_row(peaks[j])) written[j] = true, row.push_back(&peaks[j]);
-    text += row_of(row);
+    text += "| " + above + row_of(row);
   }
   return text;
 }

@@ -191,7 +191,6 @@ constexpr bool moves(PostKind k) {
 }
 const char* post_kind_name(PostKind kind);
 void mark_merges(Plan& plan);  // sets Post::merges, which follows from the order of posts
-
 // Bytes that each rank sends (src != dst), from the plan's messages.
 std::vector<std::int64_t> bytes_sent(const Plan& plan);
 std::vector<std::int64_t> bytes_received(const Plan& plan);

@@ -66,9 +66,9 @@ TEST(Judgement, OfAttentionAloneIsThatOfItsLayers) {
   Comparison c = on("h100x8", 370);
   for (StrategyResult& s : c.strategies) s.by_layer.resize(2);
   ASSERT_EQ(judged(c).lead, Lead::kClear);
-  c.cluster->rest_of_layer_ns = 100;  // 15 of 300, below the error
+  c.cluster->rest_of_layer_ns = 130;  // 15 of 330, below the error
   EXPECT_EQ(judged(c).lead, Lead::kTooClose);
-  EXPECT_EQ(judged(c).level, 2) << "30 of 300 are more";
+  EXPECT_EQ(judged(c).level, 2) << "30 of 330 are more";
   EXPECT_FALSE(judged(c).reason(c.strategies[2]).has_value());
 }
 
@@ -172,7 +172,7 @@ TEST(PublishedErrors, SayHowOftenALeadWasRight) {
   EXPECT_EQ(lead_record(MachineKind::kNodes, 16, 0.06), "");
   EXPECT_EQ(
       time_record(MachineKind::kPcie, 8),
-      "half of 48 published runs over PCIe on more than 4 GPUs were predicted within 11 % of their measured time");
+      "half of 48 published runs over PCIe on more than 4 GPUs were predicted within 13 % of their measured time");
   EXPECT_EQ(time_record(MachineKind::kNodes, 16),
             "no published run is on several nodes, so nobody knows how far off this time is (docs/accuracy.md)");
   EXPECT_EQ(time_record(MachineKind::kCpu, 2), "");

@@ -73,7 +73,7 @@ TEST(ClusterPresets, NumbersEqualTheirDerivation) {
     const double flop_per_ns = 4.0 / preset.cost.attend_ns_per_pair_channel;
     const double efficiency = flop_per_ns / (preset.device.dense_bf16_tflops * 1e3);
     EXPECT_GT(efficiency, 0.49) << name;
-    EXPECT_LT(efficiency, 1.01) << name;
+    EXPECT_LT(efficiency, 1.02) << name;  // GPUs for games run above the clock that their peak is stated for
     EXPECT_NEAR(preset.cost.move_ns_per_byte * preset.device.memory_gbps, 1.0, 1e-3) << name;
   }
 }

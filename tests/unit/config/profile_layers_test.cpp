@@ -57,7 +57,7 @@ TEST(ProfileLayers, ReadBackEqualAndSayWhereEachNumberIsFrom) {
     expect_whole(gpu, gpu_toml(gpu), parse_gpu);
     for (const AttentionKernelProfile* kernel : {gpu.find_kernel("fa2"), gpu.find_kernel("fa3")}) {
       if (kernel == nullptr) continue;
-      EXPECT_LT(kernel->tflops.value, 1.01 * gpu.dense_bf16_tflops.value) << gpu.name << " " << kernel->name;
+      EXPECT_LT(kernel->tflops.value, 1.02 * gpu.dense_bf16_tflops.value) << gpu.name << " " << kernel->name;
     }
   }
   for (const ImplementationProfile& implementation : implementation_profiles())

@@ -96,9 +96,9 @@ TEST(PickSettings, OfSettingsThatDecideAlikeTheOneOfFixedDegreesStays) {
 
 TEST(PickSettings, StandsForEveryStrategyButTheBaseline) {
   const auto p = pick({"all"}, {});
-  EXPECT_THAT(ids(p->strategies), ::testing::ElementsAre("ulysses", "ring", "usp", "dbsp", "snake", "cyclic", "burst",
-                                                         "allgather_kv", "dsv", "dsp", "torus", "megatron_sp",
-                                                         "megatron_tp"));
+  EXPECT_THAT(ids(p->strategies),
+              ::testing::ElementsAre("ulysses", "ring", "usp", "dbsp", "snake", "cyclic", "burst", "allgather_kv",
+                                     "dsv", "dsp", "torus", "megatron_sp", "megatron_tp"));
   EXPECT_FALSE(has_unpicked(load_job({"", {"ring"}, {}})));
 }
 
