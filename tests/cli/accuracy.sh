@@ -39,5 +39,6 @@ for row, predicted in chosen:
     s = json.loads(subprocess.check_output([program, "run", f"configs/{row['id']}.toml", "--json"]))["strategies"][0]
     inside = s["end_to_end_ns"] - (s["outside_layers_ns"] or 0)
     ns = {"e2e": s["end_to_end_ns"], "denoise": inside, "step": inside / int(row["steps"] or 1)}[row["scope"]]
-    assert float(f"{ns / 1e9:.4g}") == float(predicted), f"{row['id']}: the document says {predicted} s, the program {ns / 1e9} s"
+    # Parameters have three digits in the files of profiles.
+    assert abs(ns / 1e9 / float(predicted) - 1) < 0.002, f"{row['id']}: the document says {predicted} s, the program {ns / 1e9} s"
 EOF

@@ -35,11 +35,11 @@ done
 
 # Both attend the same tiles in the same time: what differs is that a ring's transfers run beside attention. The answer
 # comes first, then two strategies, or those that are asked for.
-hidden=(--set run.mode=simulate --set model.preset=cogvideox-2b --set mask.pattern=dense --set cluster.preset=l40sx8
-  --set cluster.ranks=4 --set run.layers=1 -s ulysses -s ring)
+hidden=(--set run.mode=simulate --set model.preset=cogvideox-2b --set mask.pattern=dense --set cluster.preset=4090x8
+  --set cluster.ranks=8 --set run.layers=1 -s ulysses -s ring)
 expect_exit 0 run "${hidden[@]}"
-expect_out 'ulysses u4 is 1.3' ' ms slower: 5.2' ' ms of its transfers inside nodes are exposed, against '
-expect_exit 0 run "${hidden[@]}" -s usp:ulysses=2,ring=2 -o hidden.db
+expect_out 'ulysses u8 is 5.' ' ms slower: 11.' ' ms of its transfers inside nodes are exposed, against '
+expect_exit 0 run "${hidden[@]}" -s usp:ulysses=2,ring=4 -o hidden.db
 expect_exit 0 explain hidden.db --json
 expect_json "next(s for s in d['strategies'] if s['id'] == 'ulysses')['why_slower']['causes'] == ['wire_inside']" \
   "all('tiles' not in (s['why_slower'] or {'causes': []})['causes'] for s in d['strategies'])"

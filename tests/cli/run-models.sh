@@ -19,7 +19,7 @@ modelled=(run --set model.preset=cogvideox-2b --set run.mode=simulate --set run.
 expect_exit 0 "${modelled[@]}" --set model.cfg=1 --set model.batch=2
 two_samples=$(figures "(x['makespan_ns'], x['outside_layers_ns'])")
 expect_exit 0 "${modelled[@]}" --set model.cfg=2 --set model.passes_in_batch=2
-expect_json "s['ulysses']['makespan_ns'] == $two_samples[0][1][0]" "s['ulysses']['outside_layers_ns'] < $two_samples[0][1][1]" \
+expect_json "s['ulysses']['makespan_ns'] == ${two_samples}[0][1][0]" "s['ulysses']['outside_layers_ns'] < ${two_samples}[0][1][1]" \
   's["ulysses"]["samples_per_hour"] * s["ulysses"]["end_to_end_ns"] / 3.6e12 > 0.999' 'd["workload"]["batch"] == 1'
 
 part text
