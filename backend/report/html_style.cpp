@@ -90,6 +90,7 @@ th:first-child, td:first-child { padding-left: .5rem; }
 tbody tr:last-child td { border-bottom: 0; }
 tr.best td { background: var(--best); font-weight: 600; }
 tr.aside td { color: var(--muted); font-style: italic; }
+td:first-child.left { min-width: 8rem; white-space: normal; }
 td.long { white-space: normal; min-width: 18rem; overflow-wrap: anywhere; }
 td .spread { color: var(--muted); font-size: .75em; font-weight: 400; }
 td.failed { color: var(--warn); font-weight: 700; }

@@ -16,7 +16,7 @@ TEST(NvmlLibrary, OneThatIsMissingOrNoneIsNamedWithItsRemedy) {
       {"/nowhere/libnvidia-ml.so.1", "/nowhere/libnvidia-ml.so.1", "install NVIDIA's driver"},
       {"libc.so.6", "NVIDIA's NVML has no nvmlErrorString: libc.so.6", "driver from R450"}};
   for (const auto& [path, what, hint] : cases) {
-    const std::optional<Error> error = failure_of([&] { const Library library(path); });
+    const std::optional<Error> error = failure_of([&path = path] { const Library library(path); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), ErrorCode::kCannotCollect);
     EXPECT_THAT(error->what(), HasSubstr(what));
