@@ -116,8 +116,10 @@ Judgement judge(const ModeGroup& group) {
     judgement.rest_ns = comparison.cluster ? comparison.cluster->rest_of_layer_ns : 0;
     const auto other = std::ranges::find_if(
         ranked, [&](const StrategyResult* s) { return s != ranked[0] && !equal_plans(*ranked[0], *s); });
-    if (other != ranked.end())
+    if (other != ranked.end()) {
       judgement.unmeasured = why_unmeasured(comparison.workload, kind, usual_of(ranked), **other);
+      judgement.assumed_moves = assumed_moves(usual_of(ranked), **other);
+    }
   }
   const auto as_modelled = [&](const StrategyResult& first, const StrategyResult& s) {
     return judgement.too_close(*s.makespan_ns, *first.makespan_ns, s.by_layer.size());

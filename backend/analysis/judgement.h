@@ -34,8 +34,9 @@ struct Judgement {
   double rest_ns = 0;               // ClusterFigures::rest_of_layer_ns
   // Of times with a range (makespan_low_ns, makespan_high_ns): the fastest at its fast end and at its slow end.
   const StrategyResult *at_low = nullptr, *at_high = nullptr;
-  // Why no measurement supports the difference between the first and the next that is another plan; "" when one does.
-  std::string unmeasured;
+  // Why no measurement supports the difference between the first and the next that is another plan; "" when one does;
+  // and which assumed numbers one of these two rests on, "" for none.
+  std::string unmeasured, assumed_moves;
 
   // The strategy that is fastest on the cluster; nullptr when the times do not show it.
   const StrategyResult* winner() const {

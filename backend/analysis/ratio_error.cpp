@@ -64,8 +64,14 @@ const RatioError& ratio_error(MachineKind kind, int gpus) {
 
 namespace {
 
-std::string why_no_measurement(const Workload& workload, MachineKind kind, const StrategyResult& a,
-                               const StrategyResult& b) {
+bool pulls_and_pushes(const StrategyResult& s) {
+  return s.parameters.has("comm") && s.parameters.text("comm") == "one_sided";
+}
+
+}  // namespace
+
+std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
+                           const StrategyResult& b) {
   constexpr double kDense = 0.9995;  // reads as 1.00
   if (kind == MachineKind::kCpu) return "";
   if (workload.ranks > 1 && workload.density.value_or(1) < kDense) {
@@ -90,21 +96,11 @@ std::string why_no_measurement(const Workload& workload, MachineKind kind, const
   return "";
 }
 
-bool pulls_and_pushes(const StrategyResult& s) {
-  return s.parameters.has("comm") && s.parameters.text("comm") == "one_sided";
-}
-
-}  // namespace
-
-std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
-                           const StrategyResult& b) {
-  std::string why = why_no_measurement(workload, kind, a, b);
-  if (!pulls_and_pushes(a) && !pulls_and_pushes(b)) return why;
-  const std::string_view label = pulls_and_pushes(a) ? a.label : b.label;
-  why += fmt::format(
-      "{}pulls and pushes of {} take the assumed times of [network.one_sided] and are assumed to slow no compute",
-      why.empty() ? "" : "; ", label);
-  return why;
+std::string assumed_moves(const StrategyResult& a, const StrategyResult& b) {
+  if (!pulls_and_pushes(a) && !pulls_and_pushes(b)) return "";
+  return fmt::format(
+      "pulls and pushes of {} take the assumed times of [network.one_sided] and are assumed to slow no compute",
+      pulls_and_pushes(a) ? a.label : b.label);
 }
 
 }  // namespace spscope

@@ -32,9 +32,11 @@ inline constexpr double kPcieGbps = 64;  // of PCIe 5.0 x16, one way
 const RatioError& ratio_error(MachineKind kind, int gpus);
 
 // Why no measurement supports the difference between two strategies of a modelled mode: "no one has published times of
-// dsp beside other strategies"; "" when one does. Also which numbers no one measured that the times rest on.
+// dsp beside other strategies"; "" when one does.
 // docs/advice.md has what is published on sparse masks.
 std::string why_unmeasured(const Workload& workload, MachineKind kind, const StrategyResult& a,
                            const StrategyResult& b);
+// Which assumed numbers the times of one of them rest on; "" when there are none.
+std::string assumed_moves(const StrategyResult& a, const StrategyResult& b);
 
 }  // namespace spscope

@@ -133,11 +133,21 @@ Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& ju
       .take();
 }
 
-std::string support_mark(const Judgement& judgement) { return judgement.unmeasured.empty() ? "" : " (predicted)"; }
+std::string unmeasured_text(const Judgement& judgement) {
+  const bool both = !judgement.unmeasured.empty() && !judgement.assumed_moves.empty();
+  return judgement.unmeasured + (both ? "; " : "") + judgement.assumed_moves;
+}
+
+std::string support_mark(const Judgement& judgement) {
+  return unmeasured_text(judgement).empty() ? "" : " (predicted)";
+}
+
+std::string prediction_sentence(const Judgement& judgement, const std::string& why) {
+  return why.empty() || judgement.lead == Lead::kTied ? "" : "This ranking is a prediction: " + why + ".";
+}
 
 std::string unmeasured_sentence(const Judgement& judgement) {
-  if (judgement.unmeasured.empty() || judgement.lead == Lead::kTied) return "";
-  return "This ranking is a prediction: " + judgement.unmeasured + ".";
+  return prediction_sentence(judgement, unmeasured_text(judgement));
 }
 
 std::vector<Sentence> conclusions(const ModeGroup& group) {

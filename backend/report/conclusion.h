@@ -23,8 +23,11 @@ std::string kind_of_times(const ModeGroup& group, const Judgement& judgement);
 Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& judgement);
 // " (predicted)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);
-// "This ranking is a prediction: ..."; "" where a measurement supports it, and of a tie.
-std::string unmeasured_sentence(const Judgement& judgement);
+// Why no measurement supports the first, and what its times assume; "" where nothing is to be said.
+std::string unmeasured_text(const Judgement& judgement);
+// "This ranking is a prediction: WHY."; "" without a reason, and of a tie.
+std::string prediction_sentence(const Judgement& judgement, const std::string& why);
+std::string unmeasured_sentence(const Judgement& judgement);  // of unmeasured_text()
 
 // How far these can be trusted: what supports the difference, and up to which one strategies are not ranked.
 std::vector<std::string> support_of_conclusions(const ModeGroup& group);

@@ -7,6 +7,7 @@
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/json.h"
+#include "backend/report/conclusion.h"
 #include "backend/report/headline.h"
 #include "backend/report/json_result.h"
 #include "backend/report/render.h"
@@ -246,7 +247,7 @@ Json verdict_json(const ModeGroup& group, const Judgement& j) {
           {"refused", std::move(refused)},
           {"disturbance", j.disturbance.empty() ? Json(nullptr) : Json(j.disturbance)},
           {"ratio_error", std::move(error)},
-          {"unmeasured", j.unmeasured.empty() ? Json(nullptr) : Json(j.unmeasured)}};
+          {"unmeasured", unmeasured_text(j).empty() ? Json(nullptr) : Json(unmeasured_text(j))}};
 }
 
 Json strategy_json(const StrategyResult& s, const Judgement& judgement) {

@@ -133,7 +133,8 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
   if (first.end_to_end_ns && next.end_to_end_ns) {
     const double ahead = ratio(*next.end_to_end_ns, *first.end_to_end_ns);
     text += fmt::format(" and {} end to end", percent_text(ahead));
-    if (judgement.unmeasured.empty() && judgement.rest_ns == 0) record = lead_record(kind_of(advice), gpus, ahead);
+    if (judgement.unmeasured.empty() && judgement.assumed_moves.empty() && judgement.rest_ns == 0)
+      record = lead_record(kind_of(advice), gpus, ahead);
   }
   if (!record.empty())
     text += "; " + record;
@@ -142,20 +143,15 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
   return text + ".";
 }
 
-constexpr std::string_view kAssumedMoves =
-    "pulls and pushes";  // as Judgement::unmeasured ends where times rest on them
-
 // That the ranking rests on assumed times, which every answer says.
-std::string assumed_moves(const Judgement& judgement) {
-  const std::size_t begin = judgement.unmeasured.find(kAssumedMoves);
-  return begin == std::string::npos ? "" : "P" + judgement.unmeasured.substr(begin + 1) + ".";
+std::string assumed_sentence(const Judgement& judgement) {
+  const std::string& moves = judgement.assumed_moves;
+  return moves.empty() ? "" : "P" + moves.substr(1) + ".";
 }
 
 // What is published of differences like this one, and how this one compares.
 std::string evidence(const Judgement& judgement) {
-  std::string text = unmeasured_sentence(judgement);
-  if (const std::size_t said = text.find(fmt::format("; {}", kAssumedMoves)); said != text.npos)
-    text = text.substr(0, said) + ".";
+  const std::string text = prediction_sentence(judgement, judgement.unmeasured);
   if (text.find("db-SP") == text.npos) return text;
   // As db-SP compared: with the best of the three.
   constexpr std::string_view kCompared[] = {"ulysses", "ring", "usp"};
@@ -308,7 +304,7 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   add(parts, headline(advice, judgement, facts), 0);
   add(parts, certainty(advice, judgement, job, facts.engine, replica), 0);
   add(parts, rate_note(job), 0);
-  add(parts, assumed_moves(judgement), 0);
+  add(parts, assumed_sentence(judgement), 0);
   if (facts.engine) {
     add(parts, flags_sentence(advice, job, *facts.engine), 0);
     add(parts, elsewhere_sentence(advice, *facts.engine), 0);
