@@ -1,5 +1,6 @@
 // `spscope advise`: which strategy to use for a model on a cluster: a few sentences, one table, two next commands, on
 // 30 lines where --all does not ask for the rest.
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -20,11 +21,12 @@ namespace spscope {
 namespace {
 
 constexpr int kMostLines = 30;
-constexpr std::size_t kMostRows = 6;          // of the table of strategies on so many lines
-constexpr std::size_t kMostRowsOfWhatIf = 4;  // beside two times each
+constexpr std::size_t kMostRows = 6, kFewestRows = 3;  // of the table of strategies on so many lines
+constexpr std::size_t kMostRowsOfWhatIf = 4;           // beside two times each
 
-// Sentences, the question, the table or that of the what-if, what stands behind it, and what to go on with.
-std::string printed(const AdviseFlags& flags, const Answer& answer, const AdviceFacts& facts,
+// Sentences, the question, the table of so many strategies or that of the what-if, what stands behind it, and what to
+// go on with.
+std::string printed(const AdviseFlags& flags, const Answer& answer, const AdviceFacts& facts, std::size_t most_rows,
                     const std::optional<Section>& what_if, const std::vector<std::string>& next,
                     const TerminalStyle& style) {
   const Advice& advice = answer.advice;
@@ -35,7 +37,7 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
   parts.push_back({wrapped_text(question_line(advice, answer.job), style.width), 0, true});
   if (!advice.chosen.empty() && (!what_if || flags.all))
     parts.push_back({render_terminal(
-        strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : kMostRows), style)});
+        strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : most_rows), style)});
   if (what_if)
     for (Block block : what_if->blocks) {
       if (auto* table = std::get_if<Table>(&block); table && !flags.all && table->rows.size() > kMostRowsOfWhatIf)
@@ -85,9 +87,13 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
     context.out << advice_json(advice, answer.job, facts, next, then ? &*then : nullptr, flags.what_if).dump(2) << '\n';
     return can_run ? kExitDone : kExitUsage;
   }
-  context.out << printed(flags, answer, facts,
-                         then ? std::optional(what_if_section(advice, *then, *what_if)) : std::nullopt, next,
-                         terminal_style(context.color));
+  const std::optional<Section> supposed_times =
+      then ? std::optional(what_if_section(advice, *then, *what_if)) : std::nullopt;
+  std::size_t rows = kMostRows;
+  std::string text;
+  do text = printed(flags, answer, facts, rows, supposed_times, next, terminal_style(context.color));
+  while (!flags.all && std::ranges::count(text, '\n') > kMostLines && --rows >= kFewestRows);
+  context.out << text;
   return can_run ? kExitDone : kExitUsage;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Advice on models x clusters x masks x engines: on 30 lines, complete in its first sentence, in less than 10 s.
+# Advice on models x clusters x masks x engines: on 30 lines, complete in its first sentence.
 # labels: wide
 # cost: 5
 . "$(dirname -- "$0")/common.inc"

@@ -7,11 +7,11 @@
 . "$(dirname -- "$0")/common.inc"
 need_mpi
 
-parts=('2 --every 20' '3 --every 60 --ranks-per-node 1')
+parts=('2 --plans 100' '3 --plans 40 --ranks-per-node 1')
 if [ -n "${WIDE:-}" ]; then
-  parts=('1 --every 20' '2 --every 3' '3 --every 7' '4 --every 10' '8 --every 20' '2 --every 5 --ranks-per-node 1'
-    '3 --every 11 --ranks-per-node 1' '4 --every 11 --ranks-per-node 2' '4 --every 20 --ranks-per-node 1'
-    '8 --every 40 --ranks-per-node 4' '8 --every 40 --ranks-per-node 3')
+  parts=('1 --plans 60' '2 --plans 500' '3 --plans 240' '4 --plans 200' '8 --plans 60' '2 --plans 200 --ranks-per-node 1'
+    '3 --plans 100 --ranks-per-node 1' '4 --plans 100 --ranks-per-node 2' '4 --plans 60 --ranks-per-node 1'
+    '8 --plans 30 --ranks-per-node 4' '8 --plans 30 --ranks-per-node 3')
 fi
 for part in "${parts[@]}"; do
   # shellcheck disable=SC2086  # flags and their values

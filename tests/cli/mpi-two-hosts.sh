@@ -5,7 +5,7 @@
 . "$(dirname -- "$0")/common.inc"
 . "$scripts/two-hosts.inc"
 
-on_two_hosts 2 2 "$CONFORMANCE" --every 80
+on_two_hosts 2 2 "$CONFORMANCE" --plans 30
 expect_out 'plans on 4 processes and 2 nodes: 0 differ'
 
 on_two_hosts 1 1 "$CONFORMANCE" --files

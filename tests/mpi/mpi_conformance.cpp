@@ -2,10 +2,10 @@
 // pulls, pushes, barriers and signals: the same bits of outputs, the same bytes of every rank, inside and between
 // nodes. Every process loops over all cases whose number of ranks is the number of processes; rank 0 judges.
 //
-//   mpirun -n N mpi_conformance [--ranks-per-node N] [--every N] [--private-page]
+//   mpirun -n N mpi_conformance [--ranks-per-node N] [--plans N] [--private-page]
 //                   [--fail | --hang | --compute | --stop | --stop-last | --files | --refused]
 //
-// --ranks-per-node makes a node of every N processes of the host. --every runs every Nth case of the set only.
+// --ranks-per-node makes a node of every N processes of the host. --plans runs about N of the set, evenly over it.
 // --fail: rank 1 throws in the middle of a plan, and all processes must report just that. --hang: it goes no further.
 // --compute: it computes for longer than the patience of the others, which is no fault.
 // --stop: its process is stopped, and all others must name it; --stop-last: in its last op, when nobody needs it.
@@ -21,10 +21,14 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
@@ -46,7 +50,8 @@ namespace spscope {
 namespace {
 
 struct Arguments {
-  int ranks_per_node = 0, every = 1;
+  int ranks_per_node = 0;
+  std::size_t plans = 100;
   bool files = false, refused = false, private_page = false;
   std::string fault;  // "--fail", "--hang", "--compute", "--stop" or "--stop-last"
 };
@@ -152,26 +157,46 @@ std::int64_t Judge::clock_error_ns(int a, int b) const {
   return (first.same() ? 0 : first.fit.bound_ns) + (second.same() ? 0 : second.fit.bound_ns);
 }
 
-void run_conformance(Judge& judge, int ranks, int every) {
-  int number = 0;
+// A plan of the set, on what it runs.
+struct SetPlan {
+  ConformanceCase where;
+  Dtype dtype;
+  const Strategy* strategy;
+  Parameters setting;
+};
+
+Request request_of(const ConformanceCase& c, Dtype dtype, int ranks) {
+  Request request = make_request(workloads()[c.workload], patterns()[c.pattern], ranks, dtype);
+  define_outputs(request);
+  return request;
+}
+
+std::vector<SetPlan> plans_of_set(int ranks) {
+  std::vector<SetPlan> set;
   for (const ConformanceCase& c : all_cases()) {
-    const TestedWorkload& workload = workloads()[c.workload];
-    const Pattern& pattern = patterns()[c.pattern];
-    if (std::ranges::find(rank_counts(workload), ranks) == rank_counts(workload).end()) continue;
-    const bool telling = pattern.name == "sparge" || pattern.name == "headwise";
+    const std::span<const int> counts = rank_counts(workloads()[c.workload]);
+    if (std::ranges::find(counts, ranks) == counts.end()) continue;
+    const std::string_view pattern = patterns()[c.pattern].name;
+    const bool telling = pattern == "sparge" || pattern == "headwise";
     for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
-      Request request = make_request(workload, pattern, ranks, dtype);
-      define_outputs(request);
-      const Activations activations = generate_activations(request, 11);
+      const Request request = request_of(c, dtype, ranks);
       for (const Strategy& strategy : strategies())
-        for (const Parameters& setting : settings_to_run(strategy, request, telling && dtype == Dtype::kFp32)) {
-          if (number++ % every != 0) continue;
-          const std::string name = std::string(workload.name) + " " + std::string(pattern.name) + " " +
-                                   std::string(dtype_name(dtype)) + " " + std::string(strategy.name) + ":" +
-                                   setting.str();
-          judge.run(name, make_plan(strategy, request, setting), request, activations);
-        }
+        for (Parameters& setting : settings_to_run(strategy, request, telling && dtype == Dtype::kFp32))
+          set.push_back({c, dtype, &strategy, std::move(setting)});
     }
+  }
+  return set;
+}
+
+void run_conformance(Judge& judge, int ranks, std::size_t plans) {
+  const std::vector<SetPlan> set = plans_of_set(ranks);
+  plans = std::min(plans, set.size());
+  for (std::size_t i = 0; i < plans; ++i) {
+    const SetPlan& plan = set[i * set.size() / plans];
+    const Request request = request_of(plan.where, plan.dtype, ranks);
+    const std::string name = fmt::format("{} {} {}:{}", case_name(plan.where), dtype_name(plan.dtype),
+                                         plan.strategy->name, plan.setting.str());
+    judge.run(name, make_plan(*plan.strategy, request, plan.setting), request, generate_activations(request, 11));
   }
 }
 
@@ -274,7 +299,7 @@ Arguments parse(int argc, char** argv) {
     if (name == "--fail" || name == "--hang" || name == "--compute" || name.starts_with("--stop"))
       arguments.fault = name;
     if (name == "--ranks-per-node" && i + 1 < argc) arguments.ranks_per_node = std::atoi(argv[++i]);
-    if (name == "--every" && i + 1 < argc) arguments.every = std::atoi(argv[++i]);
+    if (name == "--plans" && i + 1 < argc) arguments.plans = static_cast<std::size_t>(std::atoi(argv[++i]));
   }
   return arguments;
 }
@@ -291,7 +316,7 @@ int run(const Arguments& arguments) {
     Judge judge(*world);
     run_one_sided(judge, world->size());
     run_library(judge, world->size());
-    run_conformance(judge, world->size(), arguments.every);
+    run_conformance(judge, world->size(), arguments.plans);
     return judge.report();
   } catch (const Error& error) {
     world->abort(render(error));
