@@ -219,9 +219,6 @@ CREATE TABLE run (
   error_metric TEXT NOT NULL CHECK (typeof(error_metric) = 'text'),  -- what max_error measures
   -- 0: the run was begun and not finished. Its events may be there, its figures are not, and no comparison counts it.
   finished INTEGER NOT NULL DEFAULT 1 CHECK (finished IN (0, 1)),
-  -- CRC-32C of the figures of this run, of all tables (docs/file-format.md); null when it is not finished, or another
-  -- program wrote it
-  figures_crc32c INTEGER CHECK (typeof(figures_crc32c) IN ('integer', 'null')),
   UNIQUE (strategy_id, layer, denoise_step)
 );
 

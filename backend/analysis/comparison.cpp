@@ -42,21 +42,6 @@ double modelled_compute_ns(const Plan& plan, const KernelCostProfile& cost) {
   return std::accumulate(durations.begin(), durations.end(), 0.0);
 }
 
-// Throws Error when figures of a run that the file holds twice differ.
-void require_agreement(const StoreReader& reader, const StrategyRecord& strategy, const StoredRun& loaded) {
-  const RunRecord& run = loaded.record;
-  const std::vector<std::string> differ =
-      disagreements(run.tiles, loaded.usage, loaded.traffic, reader.nodes_of_ranks(strategy));
-  if (differ.empty()) return;
-  throw Error(
-      ErrorCode::kStoreCorrupt,
-      fmt::format("cannot read \"{}\": of {}, layer {}, denoise step {}, {}", reader.path(), strategy.id, run.layer,
-                  run.denoise_step, differ.front()),
-      fmt::format("the file was damaged or changed; copy it again from where it was made, or keep the rest with: "
-                  "spscope recover \"{}\" -o FILE.db",
-                  reader.path()));
-}
-
 // No ranks when the file does not say what the model and the cluster are, or keeps no bound.
 MemoryNeed memory_of_ranks(const Plan& plan, const std::vector<RankUsage>& usage, const Setting& setting) {
   std::vector<std::int64_t> activations;
@@ -123,7 +108,6 @@ StoredRun load_run(const StoreReader& reader, const StrategyRecord& strategy, co
   run.usage = reader.usage(record.run_id);
   run.traffic = reader.traffic(record.run_id);
   run.repeats = reader.repeats(record.run_id);
-  require_agreement(reader, strategy, run);
   if (!record.plan_id) return run;
   const auto repeat = median_repeat(run.repeats);
   const auto timeline = repeat ? reader.timeline(record.run_id, repeat->repeat) : std::nullopt;

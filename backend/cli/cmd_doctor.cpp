@@ -110,8 +110,7 @@ std::vector<std::string> damage_of(const FileFindings& found) {
   if (found.bad_page_checksums) damage.emplace_back("damaged checksums of its pages");
   add(found.bad_pages, "damaged pages");
   add(found.bad_chunks, "chunks that cannot be read");
-  add(found.bad_rows, "damaged rows beside chunks");
-  add(found.disagreements, "figures that it holds twice and that differ");
+  add(found.bad_rows, "damaged layer passes or masks");
   return damage;
 }
 

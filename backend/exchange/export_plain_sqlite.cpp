@@ -8,7 +8,6 @@
 #include "backend/base/whole_file.h"
 #include "backend/exchange/export.h"
 #include "backend/exchange/store_tables.h"
-#include "backend/store/check_rows.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/sqlite/any_value.h"
 
@@ -48,9 +47,6 @@ void create_table(Database& db, const ExportTable& table, bool has_key) {
 }  // namespace
 
 ExportReport export_plain_sqlite(const ExportSource& source, const std::string& path) {
-  // Their bytes are copied unread.
-  static constexpr std::string_view kCopied[] = {"plan", "mask", "mask_thumbnail"};
-  require_sound_rows(*source.db, kCopied);
   ExportReport report;
   WholeFile file(path);
   {

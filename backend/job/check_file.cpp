@@ -1,7 +1,6 @@
 #include "backend/job/check_file.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -154,47 +153,30 @@ void add_collectors(std::vector<Finding>& findings, const StoreReader& reader) {
   }
 }
 
-// Plans, masks with their thumbnails, and pyramids: names each damaged row by its key. Returns how many there are.
-std::int64_t add_rows(std::vector<Finding>& findings, const StoreReader& reader) {
-  constexpr std::int64_t kMostNamed = 100;
-  std::int64_t bad = 0;
-  std::vector<std::string> counts;
-  std::vector<Finding> named;
-  for (const std::string_view table : checked_tables()) {
-    const std::int64_t rows = reader.check_rows(table, [&](const BadRow& row) {
-      if (++bad <= kMostNamed) named.push_back({row.name, row.error.what(), false});
-    });
-    counts.push_back(fmt::format("{} {}", rows, table));
-  }
-  if (bad > kMostNamed) named.push_back({"", fmt::format("and {} more rows", bad - kMostNamed), false});
-  findings.push_back({"packed rows",
-                      fmt::format("{}, {}", fmt::join(counts, ", "),
-                                  bad == 0 ? "all of them whole" : fmt::format("{} of them damaged", bad)),
-                      bad == 0});
-  findings.insert(findings.end(), named.begin(), named.end());
-  return bad;
-}
-
-// Masks whose recipe is stored are made again: whether each has the hash that it was stored under. How many have not.
-std::int64_t add_recipes(std::vector<Finding>& findings, const StoreReader& reader) {
+// Whether each mask has the hash that it was stored under; one whose recipe is stored is made again. How many have not.
+std::int64_t add_masks(std::vector<Finding>& findings, const StoreReader& reader) {
   constexpr std::int64_t kMostNamed = 5;
   std::set<StoredMaskId> masks;
   for (const WorkloadRecord& workload : reader.workloads())
     for (const MaskPlace& place : reader.mask_places(workload.workload_id)) masks.insert(place.mask_id);
-  std::int64_t right = 0, wrong = 0;
+  std::int64_t wrong = 0;
   std::vector<Finding> named;
   for (const StoredMaskId id : masks) {
-    const MaskRecord record = reader.mask_record(id);
-    if (record.recipe.empty()) continue;
-    const std::optional<Error> failure = failure_of([&] { mask_of_recipe(record); });
-    if (failure) require_damage(*failure);
-    failure ? ++wrong : ++right;
-    if (failure && wrong <= kMostNamed) named.push_back({"mask recipe", failure->what(), false});
+    const std::optional<Error> failure = failure_of([&] {
+      const MaskRecord record = reader.mask_record(id);
+      if (record.recipe.empty())
+        reader.mask_bits(id);
+      else
+        mask_of_recipe(record);
+    });
+    if (!failure) continue;
+    require_damage(*failure);
+    if (++wrong <= kMostNamed) named.push_back({"mask", failure->what(), false});
   }
-  if (right + wrong == 0) return 0;
-  findings.push_back({"mask recipes",
-                      wrong == 0 ? fmt::format("{}, each gives a mask of the stored hash", right)
-                                 : fmt::format("{} of {} give another mask", wrong, right + wrong),
+  if (masks.empty()) return 0;
+  findings.push_back({"masks",
+                      wrong == 0 ? fmt::format("{}, each of its stored hash", masks.size())
+                                 : fmt::format("{} of {} are not of their stored hash", wrong, masks.size()),
                       wrong == 0});
   findings.insert(findings.end(), named.begin(), named.end());
   return wrong;
@@ -215,7 +197,7 @@ std::string why_unchecked(PageChecksums::State state) {
   return "";
 }
 
-// Whether the pages of the file are those that were written, each that is not with the table it belongs to.
+// Whether the pages of the file are those that were written.
 void add_pages(FileFindings& found, const std::string& path) {
   constexpr std::size_t kMostNamed = 100;
   std::vector<Finding>& findings = found.list;
@@ -231,127 +213,63 @@ void add_pages(FileFindings& found, const std::string& path) {
                           ? fmt::format("{}, each as it was written", checked.pages)
                           : fmt::format("{} of {} are not as they were written", checked.bad.size(), checked.pages),
                       checked.bad.empty()});
-  for (std::size_t i = 0; i < std::min(checked.bad.size(), kMostNamed); ++i)
-    findings.push_back({fmt::format("page {}", checked.bad[i].number),
-                        checked.bad[i].owner.empty() ? "damaged" : "damaged, of " + checked.bad[i].owner, false});
+  for (const std::uint32_t page : std::span(checked.bad).first(std::min(checked.bad.size(), kMostNamed)))
+    findings.push_back({fmt::format("page {}", page), "damaged", false});
   if (checked.bad.size() > kMostNamed)
     findings.push_back({"", fmt::format("and {} more pages", checked.bad.size() - kMostNamed), false});
   found.bad_pages = std::ssize(checked.bad);
 }
 
-// Runs the parts of a check. Of a file with damaged pages, a part that cannot be read is a finding, and the others
-// are still run.
-class Parts {
- public:
-  Parts(std::vector<Finding>& findings, bool damaged) : findings_(&findings), damaged_(damaged) {}
-  void run(std::string_view name, const std::function<void()>& part) const {
-    if (!damaged_) return part();
-    const std::optional<Error> failure = failure_of(part);
-    if (!failure) return;
-    require_damage(*failure);
-    findings_->push_back({std::string(name), failure->what(), false});
-  }
-
- private:
-  std::vector<Finding>* findings_;
-  bool damaged_;
-};
-
-// Layer passes with their plans, timelines and figures.
-class Passes {
- public:
-  // `tolerant`: damage was found before, and passes that need what is damaged are counted.
-  Passes(const StoreReader& reader, bool tolerant) : reader_(reader), tolerant_(tolerant) {}
-
-  void read(const StrategyRecord& strategy, const RunRecord& run) {
-    ++runs_;
-    unfinished_ += !run.finished;
-    std::optional<Plan> plan;
-    attempt([&] {
-      if (run.plan_id) plan = reader_.plan(*run.plan_id);
-      plans_ += plan && !plan->ops.empty();
-    });
-    const bool figures = attempt([&] {
-      if (!run.finished) return;
-      add(strategy, run, reader_.disagreements(run.run_id));
-      if (plan) add(strategy, run, disagreements(*plan, reader_.usage(run.run_id)));
-    });
-    const bool repeats = attempt([&] {
-      for (const RepeatRecord& repeat : reader_.repeats(run.run_id)) {
-        const bool read = attempt([&] { timelines_ += reader_.timeline(run.run_id, repeat.repeat).has_value(); });
-        lost_timelines_ += !read;
-      }
-    });
-    if (!figures || !repeats) add(strategy, run, {"its figures cannot be read"});
-  }
-
-  void report(std::vector<Finding>& findings) const {
-    findings.push_back(
-        {"runs",
-         fmt::format(
-             "{} with {} plans and {} timelines, {}", runs_, plans_, timelines_,
-             lost_timelines_ == 0 ? "all readable" : fmt::format("and {} that need what is damaged", lost_timelines_)),
-         lost_timelines_ == 0});
-    if (unfinished_ > 0)
-      findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished_), false});
-    findings.insert(findings.end(), named_.begin(), named_.end());
-    if (const std::int64_t hidden = wrong_ - std::ssize(named_); hidden > 0)
-      findings.push_back({"", fmt::format("and {} more of layer passes", hidden), false});
-  }
-  std::int64_t wrong() const { return wrong_; }
-
- private:
-  // Whether it could be read.
-  bool attempt(const std::function<void()>& step) const {
-    const std::optional<Error> failure = failure_of(step);
-    if (!failure) return true;
-    if (!tolerant_) throw *failure;
-    require_damage(*failure);
-    return false;
-  }
-  void add(const StrategyRecord& strategy, const RunRecord& run, const std::vector<std::string>& faults) {
-    constexpr std::size_t kMostNamed = 20;
-    for (const std::string& fault : faults) {
-      ++wrong_;
-      if (named_.size() < kMostNamed)
-        named_.push_back(
-            {fmt::format("{}, layer {}, step {}", strategy.id, run.layer, run.denoise_step), fault, false});
+// Layer passes with their plans and timelines. Returns how many of these cannot be read.
+std::int64_t add_runs(std::vector<Finding>& findings, const StoreReader& reader) {
+  constexpr std::int64_t kMostNamed = 20;
+  std::int64_t runs = 0, unfinished = 0, plans = 0, timelines = 0, bad = 0;
+  std::vector<Finding> named;
+  for (const StrategyRecord& strategy : reader.strategies())
+    for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
+      ++runs;
+      unfinished += !run.finished;
+      const std::optional<Error> failure = failure_of([&] {
+        plans += run.plan_id && !reader.plan(*run.plan_id).ops.empty();
+        for (const RepeatRecord& repeat : reader.repeats(run.run_id))
+          timelines += reader.timeline(run.run_id, repeat.repeat).has_value();
+      });
+      if (!failure) continue;
+      require_damage(*failure);
+      if (++bad <= kMostNamed)
+        named.push_back(
+            {fmt::format("{}, layer {}, step {}", strategy.id, run.layer, run.denoise_step), failure->what(), false});
     }
-  }
+  findings.push_back({"runs",
+                      fmt::format("{} with {} plans and {} timelines, {}", runs, plans, timelines,
+                                  bad == 0 ? "all readable" : fmt::format("{} of them damaged", bad)),
+                      bad == 0});
+  if (unfinished > 0)
+    findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished), false});
+  findings.insert(findings.end(), named.begin(), named.end());
+  if (bad > kMostNamed) findings.push_back({"", fmt::format("and {} more layer passes", bad - kMostNamed), false});
+  return bad;
+}
 
-  const StoreReader& reader_;
-  bool tolerant_;
-  std::int64_t runs_ = 0, plans_ = 0, timelines_ = 0, unfinished_ = 0, lost_timelines_ = 0, wrong_ = 0;
-  std::vector<Finding> named_;
-};
+// Of a file with damaged pages, a part that cannot be read is a finding, and the others are still read.
+void add_part(FileFindings& found, std::string_view name, const std::function<void()>& part) {
+  if (found.bad_pages == 0 && !found.bad_page_checksums) return part();
+  const std::optional<Error> failure = failure_of(part);
+  if (!failure) return;
+  require_damage(*failure);
+  found.list.push_back({std::string(name), failure->what(), false});
+}
 
 void add_content(FileFindings& found, const std::string& path) {
-  const bool damaged = found.bad_pages > 0;
   const StoreReader reader(path);
   found.list.push_back({"schema", fmt::format("version {}, written by spscope {}", reader.file().schema_version,
                                               reader.file().tool_version)});
-  std::vector<Finding> packed;
-  const Parts of_packed(packed, damaged), of_all(found.list, damaged);
-  of_packed.run("chunks", [&] { found.bad_chunks = add_checksums(packed, reader.events()); });
-  of_packed.run("packed rows", [&] { found.bad_rows = add_rows(packed, reader); });
-  of_packed.run("mask recipes", [&] { found.bad_rows += add_recipes(packed, reader); });
-  of_all.run("runs", [&] {
-    Passes passes(reader, damaged || found.bad_chunks + found.bad_rows > 0);
-    for (const StrategyRecord& strategy : reader.strategies())
-      for (const RunRecord& run : reader.runs(strategy.strategy_id)) passes.read(strategy, run);
-    passes.report(found.list);
-    found.disagreements = damaged ? 0 : passes.wrong();
-  });
-  of_all.run("events", [&] { add_ledger(found.list, reader.events()); });
-  of_all.run("figures", [&] {
-    for (const Disagreement& differs : reader.disagreements()) {
-      found.list.push_back({differs.name, differs.what, false});
-      ++found.disagreements;
-    }
-  });
-  found.list.insert(found.list.end(), packed.begin(), packed.end());
-  of_all.run("ranks", [&] { add_ranks(found.list, reader); });
-  of_all.run("collectors", [&] { add_collectors(found.list, reader); });
+  add_part(found, "runs", [&] { found.bad_rows += add_runs(found.list, reader); });
+  add_part(found, "events", [&] { add_ledger(found.list, reader.events()); });
+  add_part(found, "chunks", [&] { found.bad_chunks = add_checksums(found.list, reader.events()); });
+  add_part(found, "masks", [&] { found.bad_rows += add_masks(found.list, reader); });
+  add_part(found, "ranks", [&] { add_ranks(found.list, reader); });
+  add_part(found, "collectors", [&] { add_collectors(found.list, reader); });
 }
 
 }  // namespace
@@ -360,7 +278,7 @@ FileFindings check_file(const std::string& path) {
   FileFindings found;
   found.list.push_back({"file", path});
   add_pages(found, path);
-  Parts(found.list, found.bad_pages > 0 || found.bad_page_checksums).run("content", [&] { add_content(found, path); });
+  add_part(found, "content", [&] { add_content(found, path); });
   return found;
 }
 

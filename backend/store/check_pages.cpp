@@ -5,8 +5,6 @@
 #include <cstring>
 
 #include "backend/base/regular_file.h"
-#include "backend/base/result.h"
-#include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
 
@@ -23,11 +21,7 @@ CheckedPages check_pages(const std::string& path) {
   const PageChecksums checksums = read_page_checksums(status.st_size, read);
   checked.state = checksums.state;
   checked.pages = std::ssize(checksums.crc32c);
-  const std::vector<std::uint32_t> unmatched = unmatched_pages(checksums, read);
-  if (unmatched.empty()) return checked;
-  const Result<Database> db = capture([&] { return Database::open_damaged(path, false); });
-  for (const std::uint32_t page : unmatched)
-    checked.bad.push_back({page, db ? owner_of_page(db->handle(), page) : std::string()});
+  checked.bad = unmatched_pages(checksums, read);
   return checked;
 }
 

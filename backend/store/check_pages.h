@@ -9,15 +9,10 @@
 
 namespace spscope {
 
-struct BadPage {
-  std::uint32_t number = 0;  // from 1
-  std::string owner;         // as owner_of_page
-};
-
 struct CheckedPages {
   PageChecksums::State state = PageChecksums::State::kNone;
-  std::int64_t pages = 0;    // that have a checksum
-  std::vector<BadPage> bad;  // ascending
+  std::int64_t pages = 0;          // that have a checksum
+  std::vector<std::uint32_t> bad;  // their numbers, from 1, ascending
 };
 
 // A path that is no regular file, or cannot be read, has no pages.

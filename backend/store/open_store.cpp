@@ -190,8 +190,13 @@ void add_event_tables(Database& db) {
 
 namespace {
 
-void check_min_reader(const Database& db, int min_reader) {
-  if (min_reader > kSchemaVersion)
+void check_version(Database& db) {
+  if (const int version = meta_number(db, "schema_version"); version < kMinReader)
+    throw Error(
+        ErrorCode::kStoreVersion,
+        fmt::format("\"{}\" has schema {}; this program reads schema {} and newer", db.path(), version, kMinReader),
+        fmt::format("run again, or read it with spscope {}", meta(db, "tool_version")));
+  if (const int min_reader = meta_number(db, "min_reader"); min_reader > kSchemaVersion)
     throw Error(ErrorCode::kStoreVersion,
                 fmt::format("\"{}\" needs a program that reads schema {}; this one reads schema {}", db.path(),
                             min_reader, kSchemaVersion),
@@ -202,7 +207,7 @@ void check_min_reader(const Database& db, int min_reader) {
 // and more.
 Database checked(Database db) {
   if (!Statement(db, "SELECT 1 FROM main.sqlite_master LIMIT 1").step()) throw nothing_recorded(db.path());
-  check_min_reader(db, meta_number(db, "min_reader"));
+  check_version(db);
   check_tables(db);
   check_views(db);
   return db;
@@ -223,10 +228,10 @@ OpenedStore opened(Database db, EventTables tables) {
 
 }  // namespace
 
-OpenedStore open_store(const std::string& path, EventTables tables, BadPages bad_pages) {
+OpenedStore open_store(const std::string& path, EventTables tables) {
   check_kind(path);
   check_header(path);
-  return opened(checked(Database::open_read_only(path, bad_pages)), tables);
+  return opened(checked(Database::open_read_only(path)), tables);
 }
 
 OpenedStore open_damaged(const std::string& path, bool keeps_log) {

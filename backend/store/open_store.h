@@ -22,10 +22,8 @@ struct OpenedStore {
 // that open many shards and ask no questions in SQL do without.
 enum class EventTables { kYes, kNo };
 
-// A read-only connection. With kMend, pages in which one bit is wrong are read as they were written. Throws Error as
-// StoreReader does.
-OpenedStore open_store(const std::string& path, EventTables tables = EventTables::kYes,
-                       BadPages bad_pages = BadPages::kRefuse);
+// A read-only connection. Throws Error as StoreReader does.
+OpenedStore open_store(const std::string& path, EventTables tables = EventTables::kYes);
 // The same of a shard, with or without a write-ahead log; kStoreForeign when it is none.
 OpenedStore open_shard(const std::string& path, EventTables tables = EventTables::kYes);
 

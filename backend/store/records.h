@@ -30,8 +30,8 @@ enum class PlanId : std::int64_t {};
 enum class StoredMaskId : std::int64_t {};
 
 // The schema that this program reads and writes, and the oldest one that a program must know to read what it writes.
-inline constexpr int kSchemaVersion = 1;
-inline constexpr int kMinReader = 1;
+inline constexpr int kSchemaVersion = 2;
+inline constexpr int kMinReader = 2;
 
 struct FileRecord {
   int schema_version = kSchemaVersion, min_reader = kMinReader;

@@ -7,7 +7,6 @@
 #include <map>
 #include <tuple>
 
-#include "backend/store/figures_crc.h"
 #include "backend/store/open_store.h"
 #include "backend/store/rank_repeats.h"
 #include "backend/store/sqlite/sqlite.h"
@@ -431,19 +430,5 @@ MaskRecord StoreReader::mask_record(StoredMaskId id) const {
 std::optional<BlockMask> StoreReader::mask_bits(StoredMaskId id) const { return load_mask(state_->db, id); }
 
 std::vector<DensityThumbnail> StoreReader::thumbnails(StoredMaskId id) const { return load_thumbnails(state_->db, id); }
-
-std::int64_t StoreReader::check_rows(std::string_view table, const OnBadRow& on_bad) const {
-  return spscope::check_rows(state_->db, table, on_bad);
-}
-
-std::vector<std::string> StoreReader::disagreements(RunId run) const { return spscope::disagreements(state_->db, run); }
-
-std::vector<Disagreement> StoreReader::disagreements() const {
-  std::vector<Disagreement> found = disagreements_of_times(state_->db);
-  for (Disagreement& of_track : disagreements_of_events(state_->db)) found.push_back(std::move(of_track));
-  for (UnmatchedRun& run : unmatched_figures(state_->db, false))
-    found.push_back({run_name(state_->db, run.run), std::move(run.what), run.run});
-  return found;
-}
 
 }  // namespace spscope

@@ -15,8 +15,6 @@
 #include "backend/plan/timeline.h"
 #include "backend/record/events.h"
 #include "backend/record/rank_records.h"
-#include "backend/store/check_figures.h"
-#include "backend/store/check_rows.h"
 #include "backend/store/chunk/event_reader.h"
 #include "backend/store/name_statistics.h"
 #include "backend/store/pyramid/lod_store.h"
@@ -76,12 +74,6 @@ class StoreReader {
   // The mask itself; absent when the file holds its recipe, from which backend/analysis/mask_recipe.h makes it again.
   std::optional<BlockMask> mask_bits(StoredMaskId mask) const;
   std::vector<DensityThumbnail> thumbnails(StoredMaskId mask) const;  // by head
-
-  // As check_rows.h: reads a table to its end, and tells of damage instead of throwing.
-  std::int64_t check_rows(std::string_view table, const OnBadRow& on_bad) const;
-  // As check_figures.h: of a finished run; of the times of repeats and the events of tracks.
-  std::vector<std::string> disagreements(RunId run) const;
-  std::vector<Disagreement> disagreements() const;
 
   const EventReader& events() const;
   // Pyramids, their levels and strips. Its list is read at the first call.

@@ -17,7 +17,6 @@
 #include "backend/base/file_system.h"
 #include "backend/base/result.h"
 #include "backend/store/chunk/chunk_codec.h"
-#include "backend/store/figures_crc.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
 #include "backend/store/sqlite/sqlite.h"
@@ -62,15 +61,8 @@ struct StoreWriter::State {
     events.emplace(*db, shard.kind == ShardKind::kNone ? Compress::kBest : Compress::kFast);
   }
   void commit() {
-    store_checksums();
     transaction->commit();
     transaction.emplace(*db);
-  }
-
-  // What is committed is never a run whose checksum is of other figures.
-  void store_checksums() {
-    for (const RunId run : changed) store_figures_crc(*db, run);
-    changed.clear();
   }
 
   // A prepared statement for each text, made when it is first used.
@@ -104,7 +96,6 @@ struct StoreWriter::State {
   std::optional<Transaction> transaction;
   std::optional<EventWriter> events;
   std::map<std::string_view, Statement> statements;  // by literals, which live for ever
-  std::set<RunId> changed;                           // runs whose figures changed since the last commit
   std::unordered_map<std::uint64_t, PlanId> plans;
   std::unordered_map<std::uint64_t, StoredMaskId> masks;
   std::int64_t free_ns = 0;  // run clock after every repeat so far
@@ -186,7 +177,7 @@ void StoreWriter::add_mesh(StrategyId strategy, std::size_t number, const RankMe
 void StoreWriter::refuse_strategy(StrategyId strategy, const Problem& problem) {
   state_->statement("UPDATE strategy SET legal = 0, reason = ? WHERE strategy_id = ?").run(problem.message, strategy);
   state_->add_problem(strategy, 0, problem);
-  state_->statement("UPDATE run SET finished = 0, figures_crc32c = NULL WHERE strategy_id = ?").run(strategy);
+  state_->statement("UPDATE run SET finished = 0 WHERE strategy_id = ?").run(strategy);
 }
 
 StoredMaskId StoreWriter::add_mask(const BlockMask& mask, std::string_view recipe) {
@@ -237,7 +228,6 @@ void StoreWriter::finish_run(RunId id, const RunRecord& r) {
            r.tiles, r.tiles_redundant, r.moved_fraction, r.parameter_bytes, r.bound_ns, r.makespan_low_ns,
            r.makespan_high_ns, r.planned_imbalance_ratio, r.decided, r.verdict, r.max_error, r.error_metric, r.finished,
            id);
-  state_->changed.insert(id);
 }
 
 void StoreWriter::add_usage(RunId run, std::span<const RankUsage> ranks) {
@@ -249,7 +239,6 @@ void StoreWriter::add_usage(RunId run, std::span<const RankUsage> ranks) {
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .run(run, u.rank, u.tiles, u.flops, u.bytes_sent_intra_node, u.bytes_sent_inter_node, u.bytes_received,
              u.messages, u.memory_peak_bytes, u.memory_bound_bytes, u.counted);
-  state_->changed.insert(run);
 }
 
 void StoreWriter::add_traffic(RunId run, std::span<const Traffic> traffic) {
@@ -258,7 +247,6 @@ void StoreWriter::add_traffic(RunId run, std::span<const Traffic> traffic) {
     state_->statement("INSERT INTO traffic (run_id, src, dst, tensor, messages, bytes) VALUES (?, ?, ?, ?, ?, ?)")
         .run(run, t.src, t.dst, t.tensor, t.messages, t.bytes);
   }
-  state_->changed.insert(run);
 }
 
 namespace {
@@ -274,7 +262,6 @@ void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat) {
   const std::int64_t end_ns = begin_ns + repeat.makespan_ns;
   state_->statement(kInsertRepeat)
       .run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, repeat.has_timeline, repeat.lead_ns);
-  state_->changed.insert(run);
   state_->free_ns = std::max(state_->free_ns, end_ns + 1);
 }
 
@@ -286,7 +273,6 @@ void StoreWriter::add_repeat(RunId run, const RepeatRecord& repeat, const Plan& 
   for (const OpTimes& times : timeline.ops) end_ns = std::max(end_ns, begin_ns + times.end_ns);
   append_timeline(events(), run, plan, timeline, begin_ns, provenance);
   state_->statement(kInsertRepeat).run(run, repeat.repeat, begin_ns, end_ns, repeat.makespan_ns, true, repeat.lead_ns);
-  state_->changed.insert(run);
   // One nanosecond between repeats, so that an instant at the end of one is not taken for the begin of the next.
   state_->free_ns = std::max(state_->free_ns, end_ns + 1);
 }
@@ -349,7 +335,6 @@ void StoreWriter::finish() {
   state_->events->finish();
   state_->events.reset();
   state_->statements.clear();
-  state_->store_checksums();
   state_->transaction->commit();
   state_->transaction.reset();
   if (state_->out != nullptr) pack_small(*state_->db);

@@ -85,8 +85,8 @@ class StoreWriter {
 
   // Where the file will be.
   const std::string& path() const;
-  // Writes buffered events and the checksums of figures (figures_crc.h), and commits. Of a shard, readers and recovery
-  // see everything so far; a finished file is still discarded.
+  // Writes buffered events and commits. Of a shard, readers and recovery see everything so far; a finished file is
+  // still discarded.
   void checkpoint();
   // Commits; of a finished file fsyncs and renames. Nothing else may be called afterwards.
   void finish();

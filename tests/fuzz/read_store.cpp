@@ -3,7 +3,6 @@
 #include <array>
 
 #include "backend/base/bytes.h"
-#include "backend/base/check.h"
 #include "backend/base/error.h"
 
 namespace spscope::fuzz {
@@ -25,11 +24,6 @@ void read_workloads(const StoreReader& reader) {
       attempt([&] { reader.mask_bits(place.mask_id); });
       attempt([&] { reader.thumbnails(place.mask_id); });
     }
-}
-
-void read_packed_rows(const StoreReader& reader) {
-  for (const std::string_view table : checked_tables())
-    attempt([&] { reader.check_rows(table, [](const BadRow& row) { SPSCOPE_CHECK(!row.name.empty()); }); });
 }
 
 void read_run(const StoreReader& reader, const RunRecord& run) {
@@ -64,7 +58,7 @@ void read_store(const std::string& path, std::uint32_t choice) {
   constexpr std::array kViews = {"event",        "rank_load",      "strategy_summary", "rank_repeat",
                                  "link_traffic", "tensor_traffic", "missing_event",    "rank_wait"};
   const StoreReader reader(path);
-  switch (choice % 5) {
+  switch (choice % 4) {
     case 0:
       attempt([&] { reader.machine(); });
       attempt([&] { read_workloads(reader); });
@@ -75,11 +69,9 @@ void read_store(const std::string& path, std::uint32_t choice) {
       attempt([&] { read_events(reader); });
       attempt([&] { reader.events().ledger(); });
       return;
-    case 3:
-      return read_packed_rows(reader);
     default:
       const QueryLimits limits = {.max_rows = 1'000, .max_ms = 1'000, .max_bytes = 1 << 20};
-      return attempt([&] { reader.query(std::string("SELECT * FROM ") + kViews[choice / 5 % kViews.size()], limits); });
+      return attempt([&] { reader.query(std::string("SELECT * FROM ") + kViews[choice / 4 % kViews.size()], limits); });
   }
 }
 

@@ -19,7 +19,7 @@ NO_STRATEGIES = (
     "DELETE FROM run WHERE run_id > 1", "DELETE FROM repeat WHERE run_id > 1",
     "UPDATE strategy SET mode = 3, id = 'observed', name = 'observed', label = 'python3', legal = 1, reason = ''",
     "UPDATE workload SET config_toml = 'python3 train.py', scope = 'observed'", "UPDATE repeat SET has_timeline = 0",
-    "UPDATE run SET plan_id = NULL, figures_crc32c = NULL, tiles = 0.0")
+    "UPDATE run SET plan_id = NULL, tiles = 0.0")
 RANKS, STEPS, STEP_NS = 2, 120, 1_000_000
 TRANSFER, KERNEL, COPY, MEMSET, SYNCHRONIZE, API, OVERHEAD, ANNOTATION = 4, 7, 8, 9, 10, 11, 12, 13
 LONGEST = 90_000  # of a copy, in ns

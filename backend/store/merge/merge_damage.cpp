@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
-#include <map>
 #include <set>
 
 #include "backend/base/result.h"
-#include "backend/store/check_figures.h"
-#include "backend/store/check_rows.h"
-#include "backend/store/figures_crc.h"
+#include "backend/store/merge/merge_tables.h"
 #include "backend/store/open_store.h"
+#include "backend/store/stored_mask.h"
+#include "backend/store/stored_plan.h"
 
 namespace spscope {
 namespace {
@@ -34,106 +34,52 @@ bool is_sound(Statement& data, const ChunkPlace& chunk) {
 }
 
 // A plan or mask is useful only as a whole.
-void drop_damaged_rows(Database& out, Damage& damage) {
-  for (const auto& [table, key] : {std::pair("plan", "plan_id"), {"mask", "mask_id"}, {"mask_thumbnail", "mask_id"}}) {
-    std::vector<BadRow> damaged;
-    check_rows(out, table, [&](const BadRow& row) { damaged.push_back(row); });
-    Statement drop(out, fmt::format("DELETE FROM {} WHERE {} = ?", table, key));
-    for (const BadRow& row : damaged) {
-      drop.run(row.first_key);
-      damage.meet(row.error, fmt::format("{} {} is left out", table, row.first_key));
-      damage.lost.emplace(table);
-    }
+void drop_damaged_rows(Database& out, Damage& damage, std::string_view table,
+                       const std::function<void(std::int64_t)>& load) {
+  std::vector<std::int64_t> damaged;
+  for (Statement ids(out, fmt::format("SELECT {0}_id FROM {0}", table)); ids.step();) {
+    const std::int64_t id = ids.integer(0);
+    const std::optional<Error> fault = failure_of([&] { load(id); });
+    if (!fault) continue;
+    damage.meet(*fault, fmt::format("{} {} is left out", table, id));
+    damage.lost.emplace(table);
+    damaged.push_back(id);
   }
+  Statement drop(out, fmt::format("DELETE FROM {0} WHERE {0}_id = ?", table));
+  for (const std::int64_t id : damaged) drop.run(id);
 }
 
-// Rows that refer to a lost row are dropped, parents first. A strategy is illegal when it has problems, and only then.
-constexpr const char* kDropOrphans = R"sql(
-DELETE FROM strategy WHERE legal = (strategy_id IN (SELECT strategy_id FROM problem));
-DELETE FROM strategy WHERE workload_id NOT IN (SELECT workload_id FROM workload);
-DELETE FROM strategy_parameter WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM strategy_node WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM strategy_mesh WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM strategy_pick WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM strategy_group WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM problem WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM plan_op WHERE plan_id NOT IN (SELECT plan_id FROM plan);
-DELETE FROM plan_part WHERE plan_id NOT IN (SELECT plan_id FROM plan);
-DELETE FROM mask_place WHERE mask_id NOT IN (SELECT mask_id FROM mask);
-DELETE FROM mask_place WHERE workload_id NOT IN (SELECT workload_id FROM workload);
-DELETE FROM mask_thumbnail WHERE mask_id NOT IN (SELECT mask_id FROM mask);
-DELETE FROM run WHERE strategy_id NOT IN (SELECT strategy_id FROM strategy);
-DELETE FROM rank_usage WHERE run_id NOT IN (SELECT run_id FROM run);
-DELETE FROM traffic WHERE run_id NOT IN (SELECT run_id FROM run);
-DELETE FROM repeat WHERE run_id NOT IN (SELECT run_id FROM run);
-UPDATE run SET plan_id = NULL, finished = 0, figures_crc32c = NULL WHERE plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM plan);
-UPDATE repeat SET has_timeline = 0 WHERE run_id IN (SELECT run_id FROM run WHERE plan_id IS NULL);
-)sql";
-
-// A run keeps the number of a lost mesh, whose degrees are not known then. There is a mesh for each way to split the
-// ranks that a layer pass used; a number beyond 255 is damage.
-constexpr const char* kMakeMeshes = R"sql(
-DELETE FROM strategy_mesh WHERE mesh NOT BETWEEN 0 AND 255;
-DELETE FROM rank_usage WHERE run_id IN (SELECT run_id FROM run WHERE mesh NOT BETWEEN 0 AND 255);
-DELETE FROM traffic WHERE run_id IN (SELECT run_id FROM run WHERE mesh NOT BETWEEN 0 AND 255);
-DELETE FROM repeat WHERE run_id IN (SELECT run_id FROM run WHERE mesh NOT BETWEEN 0 AND 255);
-DELETE FROM run WHERE mesh NOT BETWEEN 0 AND 255;
-INSERT OR IGNORE INTO strategy_mesh (strategy_id, mesh, ulysses, ring)
-  WITH RECURSIVE missing(strategy_id, mesh) AS (
-    SELECT strategy_id, max(mesh) FROM (SELECT strategy_id, mesh FROM run UNION ALL
-      SELECT strategy_id, mesh FROM strategy_mesh) GROUP BY strategy_id
-    UNION ALL SELECT strategy_id, mesh - 1 FROM missing WHERE mesh > 0)
-  SELECT strategy_id, mesh, 0, 0 FROM missing;
-DELETE FROM strategy_group WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh WHERE
-  ulysses > 0);
-)sql";
-
-// A finished run has figures of each rank of its plan, the traffic that they add up to, and as many repeats as the
-// others of its strategy.
-constexpr const char* kUnfinishIncomplete = R"sql(
-WITH figures AS (
-  SELECT run_id, strategy_id, (SELECT ranks FROM plan p WHERE p.plan_id = run.plan_id) AS ranks,
-    (SELECT count(*) FROM rank_usage u WHERE u.run_id = run.run_id) AS usages,
-    (SELECT count(*) FROM repeat r WHERE r.run_id = run.run_id) AS repeats,
-    (SELECT total(bytes_sent_intra_node) + total(bytes_sent_inter_node) FROM rank_usage u WHERE u.run_id = run.run_id)
-      AS sent,
-    (SELECT total(bytes) FROM traffic t WHERE t.run_id = run.run_id AND t.tensor <> 'metadata') AS moved
-  FROM run WHERE finished)
-UPDATE run SET finished = 0, figures_crc32c = NULL WHERE run_id IN (
-  SELECT run_id FROM figures f WHERE ranks <> usages OR sent <> moved OR repeats = 0
-    OR repeats < (SELECT max(repeats) FROM figures g WHERE g.strategy_id = f.strategy_id));
-)sql";
-
-std::int64_t finished_runs(Database& out) {
-  Statement row(out, "SELECT count(*) FROM run WHERE finished");
-  return row.step() ? row.integer(0) : 0;
+// Rows that refer to a lost row, parents first. A key has one name in all tables.
+void drop_orphans(Database& out) {
+  // A strategy is illegal when it has problems, and only then.
+  out.execute("DELETE FROM strategy WHERE legal = (strategy_id IN (SELECT strategy_id FROM problem))");
+  out.execute("DELETE FROM run WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh)");
+  for (const MergedTable& table : merged_tables()) {
+    if (table.rule != MergeRule::kHead) continue;
+    std::vector<std::string> drops;
+    Statement keys(out, R"(SELECT "from", "table" FROM pragma_foreign_key_list(?))");
+    for (keys.bind(0, table.name); keys.step();)
+      drops.push_back(fmt::format("DELETE FROM {0} WHERE {1} NOT IN (SELECT {1} FROM {2})", table.name, keys.text(0),
+                                  keys.text(1)));
+    keys.reset();
+    for (const std::string& drop : drops) out.execute(drop);
+  }
+  out.execute(
+      "UPDATE run SET plan_id = NULL, finished = 0 WHERE plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM "
+      "plan);"
+      "UPDATE repeat SET has_timeline = 0 WHERE run_id IN (SELECT run_id FROM run WHERE plan_id IS NULL)");
 }
 
-void drop_orphans(Database& out, Damage& damage) {
+// Where rows of a table of figures are lost, nobody knows of which runs.
+void unfinish_incomplete(Database& out, Damage& damage) {
   const auto lost_rows_of = [&](std::initializer_list<const char*> tables) {
     return std::ranges::any_of(tables, [&](const char* table) { return damage.lost.contains(table); });
   };
-  const std::int64_t before = finished_runs(out);
-  out.execute(kDropOrphans);
-  if (lost_rows_of({"rank_usage", "traffic", "repeat"})) out.execute(kUnfinishIncomplete);
+  if (lost_rows_of({"rank_usage", "traffic", "repeat"})) {
+    out.execute("UPDATE run SET finished = 0");
+    damage.notes.emplace_back("a part of the figures is lost: all layer passes count as not finished");
+  }
   if (lost_rows_of({"chunk", "track", "ledger", "rank_repeat"})) out.execute("UPDATE repeat SET has_timeline = 0");
-  if (const std::int64_t lost = before - finished_runs(out); lost > 0)
-    damage.notes.push_back(fmt::format("{} layer passes lost a part of their figures and count as not finished", lost));
-}
-
-// Figures that are stored twice and differ: nothing says which of the two is right.
-void unfinish_disagreeing(Database& out, Damage& damage) {
-  std::map<RunId, std::string> differ;
-  for (Disagreement& of_repeat : disagreements_of_times(out)) differ.emplace(of_repeat.run, std::move(of_repeat.what));
-  for (Statement runs(out, "SELECT run_id FROM run WHERE finished"); runs.step();) {
-    const RunId run{runs.integer(0)};
-    for (std::string& what : disagreements(out, run)) differ.emplace(run, std::move(what));
-  }
-  Statement unfinish(out, "UPDATE run SET finished = 0, figures_crc32c = NULL WHERE run_id = ?");
-  for (const auto& [run, what] : differ) {
-    unfinish.run(run);
-    damage.notes.push_back(fmt::format("{} counts as not finished: {}", run_name(out, run), what));
-  }
 }
 
 // Events of runs without a row become events of no run.
@@ -191,35 +137,11 @@ void check_chunks(MergeSource& source, Damage& damage) {
   }
 }
 
-void note_mended_pages(const MergeSource& source, Damage& damage) {
-  if (source.db == nullptr) return;
-  const std::vector<std::uint32_t> mended = source.db->mended_pages();
-  for (const std::uint32_t page : mended)
-    damage.notes.push_back(fmt::format("a bit of page {} of \"{}\" was wrong and is mended by the checksum of the page",
-                                       page, source.path));
-}
-
-void check_figures(Database& out, std::span<const MergeSource> sources, Damage& damage) {
-  const bool from_shards = std::ranges::any_of(
-      sources, [](const MergeSource& source) { return source.db != nullptr && source.shard.kind == ShardKind::kHead; });
-  const std::vector<UnmatchedRun> unmatched = unmatched_figures(out, from_shards);
-  Statement unfinish(out, "UPDATE run SET finished = 0, figures_crc32c = NULL WHERE run_id = ?");
-  for (const UnmatchedRun& run : unmatched) {
-    damage.meet(Error(ErrorCode::kStoreCorrupt, fmt::format("{}: {}", run_name(out, run.run), run.what),
-                      "recover what can be read with spscope recover"),
-                "it counts as not finished");
-    unfinish.run(run.run);
-    damage.lost.emplace("run");
-  }
-  if (!unmatched.empty()) out.execute(kDropOrphans);
-}
-
 void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage) {
-  drop_damaged_rows(out, damage);
-  if (!damage.lost.empty()) drop_orphans(out, damage);
-  unfinish_disagreeing(out, damage);
-  check_figures(out, sources, damage);
-  out.execute(kMakeMeshes);
+  drop_damaged_rows(out, damage, "plan", [&](std::int64_t id) { load_plan(out, PlanId{id}); });
+  drop_damaged_rows(out, damage, "mask", [&](std::int64_t id) { load_mask(out, StoredMaskId{id}); });
+  if (!damage.lost.empty()) drop_orphans(out);
+  unfinish_incomplete(out, damage);
   drop_unknown_runs(out, sources, damage);
   require_content(out, sources, damage);
 }

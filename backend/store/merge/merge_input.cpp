@@ -30,9 +30,9 @@ bool keeps_log(const std::string& path) {
   return file.is_open() && ::pread(file.descriptor(), header, sizeof header, 0) == sizeof header && header[18] == 2;
 }
 
-OpenedStore open_undamaged(const std::string& path, bool tolerant) {
+OpenedStore open_undamaged(const std::string& path) {
   if (keeps_log(path)) return open_shard(path, EventTables::kNo);
-  return open_store(path, EventTables::kNo, tolerant ? BadPages::kMend : BadPages::kRefuse);
+  return open_store(path, EventTables::kNo);
 }
 
 // A shard for which this process has no descriptors is not damaged.
@@ -52,9 +52,7 @@ Database begun(Database db) {
 // A file that SQLite cannot open stays without a database. What is left of it then is the now page beside it, which
 // only the process of a rank has.
 void open_database(MergeSource& source, Damage& damage, const std::shared_ptr<OpenSources>& all) {
-  std::function<OpenedStore()> open = [path = source.path, tolerant = damage.tolerant] {
-    return open_undamaged(path, tolerant);
-  };
+  std::function<OpenedStore()> open = [path = source.path] { return open_undamaged(path); };
   Result<OpenedStore> opened = capture(open);
   if (!opened) {
     const Error fault = opened.error();
@@ -123,7 +121,12 @@ void read_tracks(MergeSource& source, Damage& damage) {
   });
   read_table(source, "chunk", fmt::format("chunk_id, run_id, track_id, seq, {}", kChunkHeaderColumns), damage,
              [&](const Statement& row) { source_track(source, row.integer(2)).chunks.push_back(place_of_chunk(row)); });
-  for (SourceTrack& track : source.tracks) std::ranges::stable_sort(track.chunks, {}, &ChunkPlace::seq);
+  for (SourceTrack& track : source.tracks) {
+    std::ranges::stable_sort(track.chunks, {}, &ChunkPlace::seq);
+    // A damaged page may be another one's copy.
+    const auto repeated = std::ranges::unique(track.chunks, {}, &ChunkPlace::seq);
+    track.chunks.erase(repeated.begin(), repeated.end());
+  }
 }
 
 void check_sequence(const MergeSource& source) {
@@ -229,10 +232,9 @@ void Damage::read(const MergeSource& source, std::string_view table, const std::
   const UnreadRows unread = read();
   if (!unread.any()) return;
   lost.insert(std::string(table));
-  meet(*unread.cause,
-       fmt::format("table {} of \"{}\" lacks {} range{} of rows that SQLite cannot read and {} invalid row{}", table,
-                   source.path, unread.gaps, unread.gaps == 1 ? "" : "s", unread.bad_rows,
-                   unread.bad_rows == 1 ? "" : "s"));
+  meet(*unread.cause, fmt::format("of table {} of \"{}\" {}{} invalid row{} are left out", table, source.path,
+                                  unread.rest ? "all rows from the first page on that SQLite cannot read and " : "",
+                                  unread.bad_rows, unread.bad_rows == 1 ? "" : "s"));
 }
 
 std::vector<MergeSource> open_sources(std::span<const std::string> paths, Damage& damage) {

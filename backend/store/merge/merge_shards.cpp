@@ -203,11 +203,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   const MergeClocks clocks(sources, damage);
   merge_tables(out, sources, clocks, damage);
   write_ranks(out, sources, report.ranks);
-  if (damage.tolerant)
-    make_consistent(out, sources, damage);
-  else
-    check_figures(out, sources, damage);
-
+  if (damage.tolerant) make_consistent(out, sources, damage);
   if (options.range) mark_range(out, *options.range);
 
   Names names(out);
@@ -225,7 +221,6 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   for (const MergedTrack& track : input.tracks) report.unfinished += std::ssize(track.unfinished);
   if (options.on_progress) input.on_progress = [&](std::int64_t done) { options.on_progress(done, report.events); };
   const std::int64_t clamped = merge_events(out, input);
-  for (const MergeSource& source : sources) note_mended_pages(source, damage);
   write_notes(out, sources, damage, clamped);
   Statement finished(out, "SELECT count(*) FROM run WHERE finished");
   if (finished.step()) report.finished_runs = finished.integer(0);

@@ -46,19 +46,9 @@ Statement& SourceDatabase::chunk_data() {
 }
 
 void SourceDatabase::close() {
-  mended_ = mended_pages();
   all_->open_.erase(place_);
   chunk_data_.reset();
   db_.reset();
-}
-
-std::vector<std::uint32_t> SourceDatabase::mended_pages() const {
-  std::vector<std::uint32_t> pages = mended_;
-  if (!db_) return pages;
-  std::ranges::copy(db_->mended_pages(), std::back_inserter(pages));
-  std::ranges::sort(pages);
-  pages.erase(std::unique(pages.begin(), pages.end()), pages.end());
-  return pages;
 }
 
 }  // namespace spscope

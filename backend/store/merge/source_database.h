@@ -45,8 +45,6 @@ class SourceDatabase {
   Database& get();
   // Gives the bytes of one chunk, by its chunk_id. As valid as get().
   Statement& chunk_data();
-  // The pages that were read after a bit of them was mended.
-  std::vector<std::uint32_t> mended_pages() const;
 
  private:
   void close();
@@ -56,7 +54,6 @@ class SourceDatabase {
   std::function<Database()> open_again_;
   std::shared_ptr<OpenSources> all_;
   std::list<SourceDatabase*>::iterator place_;  // in `all_`, while it is open
-  std::vector<std::uint32_t> mended_;           // when it was open before
 };
 
 }  // namespace spscope

@@ -36,13 +36,8 @@ ReadBytes reader_of(sqlite3_file* file) {
   };
 }
 
-// Whether the page may be read; with kMend, after it was mended.
-bool is_right(PageCheck& check, std::uint32_t number, std::span<std::uint8_t> page) {
+bool is_right(PageCheck& check, std::uint32_t number, std::span<const std::uint8_t> page) {
   if (check.checksums.match(number, page)) return true;
-  if (check.bad_pages == BadPages::kMend && mend_bit(page, check.checksums.crc32c[number - 1])) {
-    if (std::ranges::find(check.mended, number) == check.mended.end()) check.mended.push_back(number);
-    return true;
-  }
   check.refused = number;
   return false;
 }
@@ -136,8 +131,6 @@ int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
     const int sized = methods(file).xFileSize(inner(file), &bytes);
     if (sized != SQLITE_OK) return sized;
     check->checksums = read_page_checksums(bytes, reader_of(inner(file)));
-    check->bad_pages = sqlite3_uri_boolean(name, "mend", 0) != 0 ? BadPages::kMend : BadPages::kRefuse;
-    check->file = inner(file);
     checked(file).check = check.release();
     return SQLITE_OK;
   });
@@ -185,80 +178,6 @@ PageCheck* page_check(sqlite3* db) {
   PageCheck* check = nullptr;
   sqlite3_file_control(db, "main", kGetPageCheck, &check);
   return check;
-}
-
-namespace {
-
-// The pages of SQLite's trees, as its file format has them: an inner page (2 of an index, 5 of a table) has its cells
-// at offsets that follow a header of 12 bytes, each cell begins with the number of a page below it, and the header has
-// the last such number at byte 8. The header of page 1 begins at byte 100.
-std::vector<std::uint32_t> pages_below(std::uint32_t number, std::span<const std::uint8_t> page) {
-  const auto at = [&](std::size_t offset, std::size_t bytes) {
-    std::uint32_t x = 0;
-    for (std::size_t i = offset; i < offset + bytes && i < page.size(); ++i) x = x << 8 | page[i];
-    return x;
-  };
-  const std::size_t header = number == 1 ? 100 : 0;
-  std::vector<std::uint32_t> below;
-  if (page[header] != 2 && page[header] != 5) return below;
-  for (std::size_t cell = 0; cell < at(header + 3, 2); ++cell) below.push_back(at(at(header + 12 + 2 * cell, 2), 4));
-  below.push_back(at(header + 8, 4));
-  return below;
-}
-
-struct Tree {
-  std::string owner;
-  std::uint32_t root;
-};
-
-// Every tree, with the one of the list itself.
-std::vector<Tree> trees_of(sqlite3* db) {
-  std::vector<Tree> trees = {{"the list of tables", 1}};
-  sqlite3_stmt* raw = nullptr;
-  sqlite3_prepare_v2(db, "SELECT type, tbl_name, rootpage FROM main.sqlite_master WHERE rootpage > 0", -1, &raw,
-                     nullptr);
-  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> rows(raw, &sqlite3_finalize);
-  const auto text = [&](int column) {
-    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(raw, column));
-    return std::string(bytes == nullptr ? "" : bytes);
-  };
-  while (raw != nullptr && sqlite3_step(raw) == SQLITE_ROW)
-    trees.push_back({(text(0) == "index" ? "an index of table " : "table ") + text(1),
-                     static_cast<std::uint32_t>(sqlite3_column_int64(raw, 2))});
-  return trees;
-}
-
-bool has_page(const Tree& tree, std::uint32_t wanted, const PageCheck& check, std::vector<bool>& seen) {
-  std::vector<std::uint8_t> page(check.checksums.page_bytes);
-  std::vector<std::uint32_t> left = {tree.root};
-  while (!left.empty()) {
-    const std::uint32_t number = left.back();
-    left.pop_back();
-    if (number == wanted) return true;
-    if (number == 0 || number >= seen.size() || seen[number]) continue;
-    seen[number] = true;
-    if (!reader_of(check.file)(std::int64_t{number - 1} * check.checksums.page_bytes, page)) continue;
-    const std::vector<std::uint32_t> below = pages_below(number, page);
-    // All pages below one are inner pages, or none is: one look saves reading the leaves.
-    if (std::ranges::find(below, wanted) != below.end()) return true;
-    if (below.empty() || below.front() >= seen.size() || below.front() == 0) continue;
-    if (!reader_of(check.file)(std::int64_t{below.front() - 1} * check.checksums.page_bytes, page)) continue;
-    if (!pages_below(below.front(), page).empty() || below.front() == wanted)
-      left.insert(left.end(), below.begin(), below.end());
-  }
-  return false;
-}
-
-}  // namespace
-
-std::string owner_of_page(sqlite3* db, std::uint32_t page) {
-  const PageCheck* const check = page_check(db);
-  if (check == nullptr || check->checksums.state != PageChecksums::State::kThere) return {};
-  const std::vector<Tree> trees = trees_of(db);
-  std::vector<bool> seen(check->checksums.crc32c.size() + 1);
-  for (const Tree& tree : trees)
-    if (has_page(tree, page, *check, seen)) return tree.owner;
-  return trees.size() > 1 ? "a long value" : "";
 }
 
 }  // namespace spscope

@@ -13,7 +13,7 @@ namespace spscope {
 
 struct PageChecksums {
   enum class State {
-    kNone,     // the file has no trailer: it is a shard, or another program wrote the file anew
+    kNone,     // the file ends with its last page: it is a shard, or another program wrote the file anew
     kEdited,   // SQLite changed the file after the trailer was written: the checksums say nothing any more
     kDamaged,  // the trailer is cut short or not as it was written
     kThere,
@@ -33,11 +33,6 @@ using ReadBytes = std::function<bool(std::int64_t offset, std::span<std::uint8_t
 PageChecksums read_page_checksums(std::int64_t file_bytes, const ReadBytes& read);
 // The numbers of the pages that do not match, ascending.
 std::vector<std::uint32_t> unmatched_pages(const PageChecksums& checksums, const ReadBytes& read);
-// Flips the one bit of a page that makes it match `crc32c`. False when there is none: then more than one bit is wrong.
-// Over the 524,288 bits of the largest page any two pages with one checksum differ in at least four bits, so a page
-// with two wrong bits is never taken for one with a single wrong bit. One with three or more is, where it is one bit
-// away from another page of this checksum: of random damage to pages of 4,096 bytes 1 in 130,000.
-bool mend_bit(std::span<std::uint8_t> page, std::uint32_t crc32c);
 
 // Appends the trailer to a complete SQLite file that nobody writes any more. False: errno has the reason.
 bool append_page_checksums(int descriptor);

@@ -136,10 +136,8 @@ Database Database::create(const std::string& file, const std::string& path) {
   return db;
 }
 
-Database Database::open_read_only(const std::string& path, BadPages bad_pages) {
-  const bool mends = bad_pages == BadPages::kMend;
-  Database db(uri_of(path) + (mends ? "?immutable=1&mend=1" : "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
-              path, false, checked_vfs());
+Database Database::open_read_only(const std::string& path) {
+  Database db(uri_of(path) + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false, checked_vfs());
   if (db.page_checksums() == PageChecksums::State::kDamaged)
     throw Error(
         ErrorCode::kStoreCorrupt,
@@ -183,8 +181,8 @@ Database Database::open_shard(const std::string& path) {
 }
 
 Database Database::open_damaged(const std::string& path, bool keeps_log) {
-  Database db(uri_of(path) + (keeps_log ? "" : "?immutable=1&mend=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path,
-              false, keeps_log ? nullptr : checked_vfs());
+  Database db(uri_of(path) + (keeps_log ? "" : "?immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path, false,
+              keeps_log ? nullptr : checked_vfs());
   db.check(sqlite3_busy_timeout(db.handle(), kMaxWaitMs));
   db.set_hostile_limits(true);
   return db;
@@ -227,11 +225,6 @@ PageChecksums::State Database::page_checksums() const {
   return check == nullptr ? PageChecksums::State::kNone : check->checksums.state;
 }
 
-std::vector<std::uint32_t> Database::mended_pages() const {
-  const PageCheck* const check = page_check(handle());
-  return check == nullptr ? std::vector<std::uint32_t>() : check->mended;
-}
-
 void Database::check(int code) const {
   if (code != SQLITE_OK) fail(code);
 }
@@ -261,11 +254,10 @@ void Database::require_right_page() const {
   PageCheck* const check = page_check(handle());
   if (check == nullptr || check->refused == 0) return;
   const std::uint32_t page = std::exchange(check->refused, 0);
-  const std::string owner = owner_of_page(handle(), page);
   throw Error(
       ErrorCode::kStoreCorrupt,
-      fmt::format("cannot read \"{}\": page {}{} is not as it was written, so the file was damaged or changed since",
-                  path_, page, owner.empty() ? "" : " (" + owner + ")"),
+      fmt::format("cannot read \"{}\": page {} is not as it was written, so the file was damaged or changed since",
+                  path_, page),
       fmt::format("copy it again from where it was made; spscope doctor \"{0}\" lists all that is damaged, and spscope "
                   "recover \"{0}\" -o FILE.db keeps the rest",
                   path_));

@@ -116,7 +116,7 @@ class Database {
   // A finished file, never written. Ignores locks and journals: a finished file is only ever replaced whole. Each page
   // is compared with its checksum when it is read; one that differs is an error (kStoreCorrupt) of the statement that
   // needs it.
-  static Database open_read_only(const std::string& path, BadPages bad_pages = BadPages::kRefuse);
+  static Database open_read_only(const std::string& path);
   // A shard: an empty file that exists, which its one writer fills while others read. write_ahead() comes before the
   // first transaction, and after what must be in the file itself.
   static Database create_shard(const std::string& path);
@@ -125,8 +125,7 @@ class Database {
   // index that readers and writer share beside the file. Reset every statement: a read that is held lets the log grow.
   static Database open_shard(const std::string& path);
   // Of either kind, as far as SQLite can find its way in a file that is damaged or cut short. Of a finished file, pages
-  // are compared with their checksums as far as it has them, and mended where one bit is wrong; of a shard, rows that
-  // it reads may be those of the damage.
+  // are compared with their checksums where it has them; of a shard, rows that it reads may be those of the damage.
   static Database open_damaged(const std::string& path, bool keeps_log);
   // A database of its own in memory, for tests of SQL.
   static Database in_memory();
@@ -142,8 +141,6 @@ class Database {
   [[noreturn]] void throw_damaged(std::string_view why) const;
   // Whether the pages of the file are compared with checksums.
   PageChecksums::State page_checksums() const;
-  // The pages that were read after a bit of them was mended.
-  std::vector<std::uint32_t> mended_pages() const;
   // Runs statements that return nothing of interest.
   void execute(const std::string& sql);
   std::int64_t last_insert_id() const { return sqlite3_last_insert_rowid(handle()); }

@@ -67,16 +67,23 @@ TEST_F(HostileStore, ANewerFileIsRefusedWithBothNumbers) {
   const Error error = error_of([&] { StoreReader reader(path_); });
   EXPECT_EQ(error.code(), ErrorCode::kStoreVersion);
   EXPECT_NE(std::string(error.what()).find("schema 7"), std::string::npos) << error.what();
-  EXPECT_NE(std::string(error.what()).find("schema 1"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("schema 2"), std::string::npos) << error.what();
+}
+
+TEST_F(HostileStore, AnOlderFileIsRefusedWithBothNumbers) {
+  tamper(path_, "UPDATE meta SET value = '1' WHERE key = 'schema_version'");
+  const Error error = error_of([&] { StoreReader reader(path_); });
+  EXPECT_EQ(error.code(), ErrorCode::kStoreVersion);
+  EXPECT_NE(std::string(error.what()).find("has schema 1; this program reads schema 2"), std::string::npos);
 }
 
 // A newer program that only added tables and columns lets us read.
 TEST_F(HostileStore, ANewerFileWithOurMinReaderIsRead) {
   tamper(path_,
-         "UPDATE meta SET value = '2' WHERE key = 'schema_version'; CREATE TABLE later (x); "
+         "UPDATE meta SET value = '3' WHERE key = 'schema_version'; CREATE TABLE later (x); "
          "ALTER TABLE run ADD COLUMN later INTEGER");
   EXPECT_NO_THROW(read_everything(path_));
-  EXPECT_EQ(StoreReader(path_).file().schema_version, 2);
+  EXPECT_EQ(StoreReader(path_).file().schema_version, 3);
 }
 
 TEST_F(HostileStore, TruncationIsNoticedAtEveryLength) {

@@ -80,8 +80,6 @@ TEST_F(ObservedRunTest, IsReadAsWritten) {
   const ObservedRun& run = observed[0];
   EXPECT_EQ(std::tuple(run.command, run.ranks, run.nodes, run.finished, run.begin_ns, run.end_ns),
             std::tuple(kCommand, 4, 2, true, 50, 250));
-  EXPECT_TRUE(reader.disagreements().empty());
-  EXPECT_TRUE(reader.disagreements(observed[0].run).empty());
   const QueryResult shown = reader.query(
       "SELECT s.label, e.name, u.makespan_ns, u.compute, u.network FROM strategy s JOIN strategy_summary u "
       "USING (strategy_id) JOIN enum_name e ON e.kind = 'strategy.mode' AND e.value = s.mode");

@@ -1,5 +1,7 @@
-// The checksums of pages: what is written, what is noticed, what an edit by another program means, and what is mended.
+// The checksums of pages: what is written, what is noticed, and what an edit by another program means.
 #include "backend/store/sqlite/page_checksums.h"
+
+#include <gmock/gmock.h>
 
 #include "backend/store/check_pages.h"
 #include "backend/store/merge/merge_shards.h"
@@ -83,22 +85,20 @@ TEST_F(StoredPages, OnlyASmallFileHasSmallPages) {
 TEST_F(StoredPages, TheTrailerIsAsTheFormatSays) {
   const std::string trailer = whole_.substr(begin_of_trailer());
   ASSERT_EQ(trailer.size(), 32 + 4 * pages_);
-  EXPECT_EQ(trailer.substr(0, 16), "SPSC page sums 1");
-  EXPECT_EQ(little_endian(trailer, 16), page_bytes_);
-  EXPECT_EQ(little_endian(trailer, 20), pages_);
+  const std::size_t end = trailer.size() - 32;
+  EXPECT_EQ(trailer.substr(end, 16), "SPSC page sums 2");
+  EXPECT_EQ(little_endian(trailer, end + 16), page_bytes_);
+  EXPECT_EQ(little_endian(trailer, end + 20), pages_);
   std::uint32_t changes = 0;
   for (std::size_t i = 24; i < 28; ++i) changes = changes << 8 | static_cast<unsigned char>(whole_[i]);
-  EXPECT_EQ(little_endian(trailer, 24), changes);
+  EXPECT_EQ(little_endian(trailer, end + 24), changes);
   for (std::size_t page = 0; page < pages_; ++page)
-    EXPECT_EQ(little_endian(trailer, 28 + 4 * page), plain_crc32c(whole_.substr(page * page_bytes_, page_bytes_)));
+    EXPECT_EQ(little_endian(trailer, 4 * page), plain_crc32c(whole_.substr(page * page_bytes_, page_bytes_)));
   EXPECT_EQ(little_endian(trailer, trailer.size() - 4), plain_crc32c(trailer.substr(0, trailer.size() - 4)));
 }
 
 TEST_F(StoredPages, AFlippedBitOfATableIsRefusedAndNamed) {
-  for (const auto& named : {std::pair("rank_usage", "table rank_usage"),
-                            {"run", "table run"},
-                            {"chunk_by_run", "an index of table chunk"}}) {
-    const std::string name = named.first, owner = named.second;
+  for (const std::string name : {"rank_usage", "run", "chunk_by_run"}) {
     const std::size_t page = root_of(name);
     write_file(path_, flipped(whole_, 8 * (page * page_bytes_ - 3)));
     const Error error = error_of([&] {
@@ -107,13 +107,10 @@ TEST_F(StoredPages, AFlippedBitOfATableIsRefusedAndNamed) {
                                    : "SELECT * FROM " + name);
     });
     EXPECT_EQ(error.code(), ErrorCode::kStoreCorrupt);
-    const std::string wanted = "page " + std::to_string(page) + " (" + owner + ")";
+    const std::string wanted = "page " + std::to_string(page) + " ";
     EXPECT_NE(std::string(error.what()).find(wanted), std::string::npos) << error.what();
     EXPECT_NE(error.hint().find("spscope recover"), std::string::npos);
-    const CheckedPages checked = check_pages(path_);
-    ASSERT_EQ(checked.bad.size(), 1u);
-    EXPECT_EQ(checked.bad[0].number, page);
-    EXPECT_EQ(checked.bad[0].owner, owner);
+    EXPECT_EQ(check_pages(path_).bad, std::vector{static_cast<std::uint32_t>(page)});
     write_file(path_, whole_);
   }
 }
@@ -181,26 +178,17 @@ TEST_F(StoredPages, AnEditByAnotherProgramEndsTheChecksums) {
   }
 }
 
-TEST_F(StoredPages, RecoverMendsOneBitAndLeavesOutWorsePages) {
-  const std::string sound = content();
+TEST_F(StoredPages, RecoverLeavesOutWhatADamagedPageHeld) {
   const std::string saved = folder_ / "saved.db";
   const auto recovered = [&](const std::string& bytes) {
     write_file(path_, bytes);
     OutputFile out(saved, true);
     return merge_shards(out, std::vector{path_}, {.tolerant = true});
   };
-  const std::size_t page = root_of("rank_usage"), at = page * page_bytes_ - 3;
-  MergeReport report = recovered(flipped(whole_, 8 * at));
-  ASSERT_EQ(report.notes.size(), 1u);
-  EXPECT_NE(report.notes[0].find("a bit of page " + std::to_string(page)), std::string::npos) << report.notes[0];
-  EXPECT_EQ(StoreReader(saved).query("SELECT * FROM rank_usage").rows, [&] {
-    write_file(path_, whole_);
-    return StoreReader(path_).query("SELECT * FROM rank_usage").rows;
-  }());
-  const std::int64_t finished = report.finished_runs;
-  EXPECT_GT(finished, 0);
-  report = recovered(flipped(flipped(whole_, 8 * at), 8 * at + 5));
-  EXPECT_LT(report.finished_runs, finished);
+  EXPECT_GT(recovered(whole_).finished_runs, 0);
+  const MergeReport report = recovered(flipped(whole_, 8 * (root_of("rank_usage") * page_bytes_ - 3)));
+  EXPECT_EQ(report.finished_runs, 0);
+  EXPECT_THAT(report.notes, ::testing::Contains(::testing::HasSubstr("a part of the figures is lost")));
   EXPECT_EQ(StoreReader(saved).query("SELECT count(*) FROM rank_usage").rows[0][0], "0");
 }
 
