@@ -492,17 +492,18 @@ CREATE TABLE pyramid (
   UNIQUE (rank, track_id)
 );
 
--- Sums over buckets of time: bucket k of a level is [k << shift, (k + 1) << shift) nanoseconds of the run clock.
-CREATE TABLE lod_level (
+-- How long each category was busy in the one or two buckets of the widest strip of a pyramid. Bucket k of a shift is
+-- [k << shift, (k + 1) << shift) nanoseconds of the run clock.
+CREATE TABLE lod_busy (
   pyramid_id INTEGER NOT NULL REFERENCES pyramid CHECK (typeof(pyramid_id) = 'integer'),  -- pyramid
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
-  first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
-  num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
-  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, encoded as docs/file-format.md describes
-  PRIMARY KEY (pyramid_id, shift, first_bucket)
-);
+  bucket INTEGER NOT NULL CHECK (typeof(bucket) = 'integer'),  -- bucket
+  category INTEGER NOT NULL CHECK (typeof(category) = 'integer'),  -- category of events
+  busy_ns INTEGER NOT NULL CHECK (typeof(busy_ns) = 'integer'),  -- time, of overlapping tracks the sum
+  PRIMARY KEY (pyramid_id, bucket, category)
+) WITHOUT ROWID;
 
--- The same in one byte a bucket, for every shift.
+-- Buckets in one byte each: the leading category and how busy, for every shift up to the first with two buckets.
 CREATE TABLE lod_strip (
   pyramid_id INTEGER NOT NULL REFERENCES pyramid CHECK (typeof(pyramid_id) = 'integer'),  -- pyramid
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds

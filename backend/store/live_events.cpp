@@ -366,19 +366,4 @@ const std::string& LiveEvents::name(NameId id) const { return state_->texts[id <
 int LiveEvents::clock_changes() const { return state_->clock_changes; }
 std::int64_t LiveEvents::recorded_until_ns() const { return state_->recorded_until_ns; }
 
-namespace {
-
-void append(std::vector<LodEvent>& events, const LiveTrack& track) {
-  for (const SpanEvent& event : track.spans) events.push_back({.span = event});
-  for (const CollectiveEvent& event : track.collectives) events.push_back(lod_event(event));
-}
-
-}  // namespace
-
-LodPyramid LiveEvents::pyramid(const LiveTrack& track) const {
-  std::vector<LodEvent> events;
-  append(events, track);
-  return LodPyramid(events, recorded_until_ns());
-}
-
 }  // namespace spscope

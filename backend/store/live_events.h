@@ -60,9 +60,6 @@ class LiveEvents {
   // The last moment that any event knows of: where unfinished ones are taken to end. 0 at first.
   std::int64_t recorded_until_ns() const;
 
-  // Of the held events of a track.
-  LodPyramid pyramid(const LiveTrack& track) const;
-
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -13,7 +13,7 @@ import chunk_format  # noqa: E402
 NO_STRATEGIES = (
     *(f"DELETE FROM {table}" for table in (
         "plan", "plan_op", "plan_part", "rank_usage", "traffic", "mask_place", "mask_thumbnail", "mask", "strategy_group", "strategy_pick",
-        "problem", "chunk", "ledger", "lod_level", "lod_strip", "pyramid", "track")),
+        "problem", "chunk", "ledger", "lod_busy", "lod_strip", "pyramid", "track")),
     "DELETE FROM strategy WHERE strategy_id > 1", "DELETE FROM strategy_mesh WHERE strategy_id > 1",
     "DELETE FROM strategy_node WHERE strategy_id > 1", "DELETE FROM strategy_parameter WHERE strategy_id > 1",
     "DELETE FROM run WHERE run_id > 1", "DELETE FROM repeat WHERE run_id > 1",

@@ -49,7 +49,7 @@ constexpr MergedTable kTables[] = {
     {"chunk", MergeRule::kMade},
     {"ledger", MergeRule::kMade},
     {"pyramid", MergeRule::kMade},
-    {"lod_level", MergeRule::kMade},
+    {"lod_busy", MergeRule::kMade},
     {"lod_strip", MergeRule::kMade},
     {"work_detail", MergeRule::kMade},
 };

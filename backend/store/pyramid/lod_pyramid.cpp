@@ -175,26 +175,4 @@ std::vector<std::uint8_t> lod_strip(const LodLevel& level) {
   return strip;
 }
 
-template <typename Event>
-void LodPyramid::build(std::span<const Event> events) {
-  if (events.empty()) return;
-  std::int64_t first_ns = kMaxNs, last_ns = std::numeric_limits<std::int64_t>::min();
-  for (const Event& event : events) {
-    first_ns = std::min(first_ns, span_of(event).begin_ns);
-    last_ns = std::max(last_ns, end_of(span_of(event), recorded_until_ns_));
-  }
-  base_ = make_lod_level(lod_base_shift(std::ssize(events), first_ns, last_ns), first_ns, last_ns);
-  add_events(base_, events, recorded_until_ns_);
-}
-
-LodPyramid::LodPyramid(std::span<const SpanEvent> events, std::int64_t recorded_until_ns)
-    : recorded_until_ns_(recorded_until_ns) {
-  build(events);
-}
-
-LodPyramid::LodPyramid(std::span<const LodEvent> events, std::int64_t recorded_until_ns)
-    : recorded_until_ns_(recorded_until_ns) {
-  build(events);
-}
-
 }  // namespace spscope

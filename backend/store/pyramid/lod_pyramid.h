@@ -92,23 +92,4 @@ std::vector<LodBucket> lod_answer(const LodLevel& level, int shift, std::int64_t
 std::uint8_t lod_strip_byte(const LodBucket& bucket, int shift);
 std::vector<std::uint8_t> lod_strip(const LodLevel& level);
 
-// The pyramid of a track whose events are in memory: of a run that is still going on.
-class LodPyramid {
- public:
-  LodPyramid(std::span<const SpanEvent> events, std::int64_t recorded_until_ns);
-  LodPyramid(std::span<const LodEvent> events, std::int64_t recorded_until_ns);
-  int base_shift() const { return base_.shift; }
-  // REQUIRES: base_shift() <= shift <= kMaxLodShift.
-  std::vector<LodBucket> buckets(int shift, std::int64_t first, std::int64_t end) const {
-    return lod_answer(base_, shift, first, end, recorded_until_ns_);
-  }
-
- private:
-  template <typename Event>
-  void build(std::span<const Event> events);
-
-  std::int64_t recorded_until_ns_;
-  LodLevel base_;
-};
-
 }  // namespace spscope

@@ -1,13 +1,12 @@
 // Pyramids in a file: LodWriter puts them there when shards are merged, LodReader answers from them.
 //
 // A pyramid is one track, or all lanes of a rank together; tracks of other kinds have only their own, and the
-// overlapping track of a lane has none. Its finest level, the base shift with about 8 events a bucket and track, is not
-// stored but counted from the events when it is asked for: that reads no more events than a picture draws, and would
-// take more bytes than all other levels. From two shifts above every second shift is stored; the shifts between follow
-// from the one below, and those under the first from the events. A strip of every shift is stored, the base shift among
-// them.
+// overlapping track of a lane has none. Its finest shift, the base, has about 8 events a bucket and track. A strip of
+// each shift is stored, up to the first that has no more than two buckets; of these two the busy times are stored, from
+// which all wider buckets follow.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,9 +35,12 @@ struct StoredPyramid {
   std::optional<int> rank;
   std::optional<TrackId> track;  // absent: all lanes of the rank
   int base_shift = 0;
+  LodLevel widest = {};  // one or two buckets with all busy times, and nothing else of a bucket; none: never busy
+
+  std::array<std::int64_t, kNumEventCategories> busy_ns() const;  // in all
 };
 
-// Writes pyramids from their base buckets as they come. Of each level it holds what is not yet a full row of its table.
+// Writes pyramids from their base buckets as they come. Of each strip it holds what is not yet a full row of its table.
 class LodWriter {
  public:
   LodWriter(Database& db, std::int64_t recorded_until_ns);
@@ -63,9 +65,8 @@ class LodReader {
 
   // By rank, each rank's own before its tracks. A file without pyramids has none.
   const std::vector<StoredPyramid>& pyramids() const;
-  // Buckets [first, end) of a shift. REQUIRES: base_shift <= shift <= kMaxLodShift and first <= end.
-  std::vector<LodBucket> buckets(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
-  // The same in one byte a bucket, as lod_strip makes it.
+  // Buckets [first, end) of a shift, each in one byte, as lod_strip makes it. REQUIRES: base_shift <= shift <=
+  // kMaxLodShift and first <= end.
   std::vector<std::uint8_t> strip(const StoredPyramid& pyramid, int shift, std::int64_t first, std::int64_t end) const;
   // What the rows of a timeline are of: the lanes of each rank, behind it the tracks that name it and are no lanes, and
   // last those that name none.

@@ -150,10 +150,9 @@ class Loader {
   void add_strip(std::size_t strip) {
     const StoredPyramid& pyramid = strips_[strip];
     FileRow row{.rank = pyramid.rank.value_or(kNoRank), .track = pyramid.track, .strip = static_cast<int>(strip)};
-    // Two buckets hold all time there is, that before zero and that after it.
-    for (const LodBucket& bucket : reader_.lod().buckets(pyramid, kMaxLodShift, -1, 1))
-      for (std::size_t c = 0; c < bucket.busy_ns.size(); ++c)
-        row.busy_ns[static_cast<std::size_t>(part_of(static_cast<EventCategory>(c), row.of()))] += bucket.busy_ns[c];
+    const auto busy_ns = pyramid.busy_ns();
+    for (std::size_t c = 0; c < busy_ns.size(); ++c)
+      row.busy_ns[static_cast<std::size_t>(part_of(static_cast<EventCategory>(c), row.of()))] += busy_ns[c];
     if (!row.track) {
       row.label = fmt::format("rank {}", row.rank);
       add(std::move(row)).headed = false;
