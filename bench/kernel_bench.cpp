@@ -167,13 +167,11 @@ void run(int num_rounds, std::ostream& out) {
   bf16.seconds(bf16.num_blocks());
   std::vector<std::vector<Figure>> rounds;
   for (int i = 0; i < num_rounds; ++i) rounds.push_back(run_round(fp32, bf16));
-  if (gemm_unavailable().empty()) {
-    BenchGemm single(Dtype::kFp32), half(Dtype::kBf16);
-    single.gflop_per_s(), half.gflop_per_s();
-    for (std::vector<Figure>& round : rounds) {
-      round.push_back({"gemm fp32 / peak", gemm_share(single)});
-      round.push_back({"gemm bf16 / peak", gemm_share(half)});
-    }
+  BenchGemm single(Dtype::kFp32), half(Dtype::kBf16);
+  single.gflop_per_s(), half.gflop_per_s();
+  for (std::vector<Figure>& round : rounds) {
+    round.push_back({"gemm fp32 / peak", gemm_share(single)});
+    round.push_back({"gemm bf16 / peak", gemm_share(half)});
   }
   out << std::left << std::fixed;
   const auto row = [&](const std::string& name) -> std::ostream& { return out << std::setw(44) << name; };

@@ -8,30 +8,15 @@ find_package(CLI11 REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
 
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+find_package(HWY REQUIRED)
+find_package(dnnl REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)  # oneDNN is threaded by it; its threads are told to stay alone
+
 # Optional parts, each with a switch SPSCOPE_WITH_<PART>.
-spscope_optional(HIGHWAY PACKAGE libhwy-dev VERSION HWY_VERSION MEANING "Compile attention for many instruction sets"
-                 FIND find_package HWY)
-spscope_optional(ZIP PACKAGE libzip-dev VERSION LIBZIP_VERSION MEANING "Read .npz with libzip"
-                 FIND pkg_check_modules LIBZIP IMPORTED_TARGET libzip)
-spscope_optional(ONEDNN PACKAGE libdnnl-dev VERSION dnnl_VERSION MEANING "Multiply matrices with oneDNN: whole layers"
-                 FIND find_package dnnl)
 set(MPI_CXX_SKIP_MPICXX ON)
 spscope_optional(MPI PACKAGE libopenmpi-dev VERSION MPI_CXX_VERSION MEANING "Ranks in processes of their own"
                  FIND find_package MPI COMPONENTS CXX)
-if(NOT SPSCOPE_HAS_HIGHWAY)
-  set(SPSCOPE_STATE_HIGHWAY "${SPSCOPE_STATE_HIGHWAY}; attention runs on portable vectors, several times slower")
-endif()
-if(SPSCOPE_HAS_ONEDNN)
-  # The library is threaded by OpenMP; its threads are told to stay alone.
-  find_package(OpenMP QUIET COMPONENTS CXX)
-  if(NOT OpenMP_CXX_FOUND)
-    set(SPSCOPE_HAS_ONEDNN OFF)
-    set(SPSCOPE_STATE_ONEDNN "off: the compiler has no OpenMP")
-  endif()
-endif()
-if(NOT SPSCOPE_HAS_ONEDNN)
-  set(SPSCOPE_STATE_ONEDNN "${SPSCOPE_STATE_ONEDNN}; run.scope = layer is simulated, not executed")
-endif()
 if(SPSCOPE_HAS_MPI)
   set(SPSCOPE_STATE_MPI "${SPSCOPE_STATE_MPI} (standard), started by ${MPIEXEC_EXECUTABLE}")
 else()

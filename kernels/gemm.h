@@ -4,12 +4,11 @@
 //   a [T][K], b [K][N]  fp32 or bf16, rows `stride` elements apart, elements of a row next to each other
 //   c [T][N]            fp32, likewise
 // A Gemm is made once for a shape, which generates its machine code, and runs any number of times from any thread, each
-// with a workspace of its own. oneDNN computes it; in a build without oneDNN gemm_unavailable() gives the reason.
+// with a workspace of its own. oneDNN computes it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "backend/base/dtype.h"
@@ -24,8 +23,6 @@ struct GemmShape {
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 
-// Why there is no Gemm in this build; empty when there is.
-std::string_view gemm_unavailable();
 // The input type of a Gemm for numbers rounded to `dtype`: fp32 where the processor has no bf16 multiplication.
 Dtype gemm_input_dtype(Dtype dtype);
 
@@ -42,8 +39,7 @@ class GemmWorkspace {
 
 class Gemm {
  public:
-  // REQUIRES: gemm_unavailable() is empty. Throws Error(kUnavailable) otherwise, and when the library refuses the
-  // shape.
+  // Throws Error(kUnavailable) when the library refuses the shape.
   explicit Gemm(const GemmShape& shape);
 
   const GemmShape& shape() const { return shape_; }

@@ -114,4 +114,17 @@ Result<CsvTable> parse_csv(std::string_view text, std::string_view file) {
   return table;
 }
 
+std::string csv_quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.empty()) return "\"\"";
+  return csv_quoted((std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos ? "'" : "") +
+                    std::string(text));
+}
+
 }  // namespace spscope

@@ -20,7 +20,6 @@
 #include "backend/execute/execute.h"
 #include "backend/job/check_file.h"
 #include "backend/job/machine.h"
-#include "backend/mask/array_file.h"
 #include "collectors/collector.h"
 #include "kernels/calibrate.h"
 
@@ -43,11 +42,6 @@ std::vector<Finding> machine_findings() {
     const std::optional<std::string> why = row.cannot_collect();
     list.push_back({fmt::format("collector {}", row.name),
                     why ? fmt::format("cannot collect: {}", *why) : fmt::format("can collect {}", row.summary)});
-  }
-  for (const MaskImporter& importer : mask_importers()) {
-    const std::string_view why = importer.unavailable();
-    list.push_back(
-        {fmt::format(".{} files", importer.name), why.empty() ? "can be read" : std::string(why), why.empty()});
   }
   return list;
 }

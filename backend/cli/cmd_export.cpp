@@ -1,8 +1,6 @@
 // `spscope export FILE --format FORMAT -o OUT`: a stored run for other programs.
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -42,13 +40,7 @@ int export_run(CommandContext& context, const ExportFlags& flags) {
     return kExitDone;
   }
   for (const std::string& note : report.notes) context.err << fmt::format("{}\n", note);
-  std::error_code unknown;
-  if (std::filesystem::is_directory(flags.output, unknown))
-    context.err << fmt::format("wrote the folder {}, one file a table: {} files, {} events\n", flags.output,
-                               std::distance(std::filesystem::directory_iterator(flags.output, unknown), {}),
-                               report.events);
-  else
-    context.err << fmt::format("wrote {} with {} events\n", flags.output, report.events);
+  context.err << fmt::format("wrote {} with {} events\n", flags.output, report.events);
   return kExitDone;
 }
 
@@ -60,14 +52,11 @@ Command declare_export() {
   command.flags = {
       {.names = "file", .help = "stored run", .target = &flags->file, .required = true},
       {.names = "--format",
-       .help = "plain-sqlite, csv, store or chrome; spscope list formats describes them",
+       .help = "plain-sqlite, store or chrome; spscope list formats describes them",
        .target = &flags->format,
        .value_name = "NAME",
        .required = true},
-      {.names = "-o,--output",
-       .help = "file to write; for csv a folder, which is made",
-       .target = &flags->output,
-       .required = true},
+      {.names = "-o,--output", .help = "file to write", .target = &flags->output, .required = true},
       {.names = "--range",
        .help = "of the format store: keep only events of this range of the file's time, as 1.2ms..1.9ms",
        .target = &flags->range,

@@ -161,7 +161,7 @@ Json list_formats() {
                     {"summary", importer.summary},
                     {"direction", "import"},
                     {"group", "files that masks are read from: mask.file, spscope mask"},
-                    {"unavailable", importer.unavailable()}});
+                    {"unavailable", ""}});
   for (const ExportFormat& format : export_formats())
     rows.push_back({{"name", format.name},
                     {"summary", format.summary},

@@ -25,8 +25,7 @@ struct RunFlags {
   std::string what_if;
   std::string output, dump, progress, launcher;  // launcher "": by run.backend and by how this process was started
   bool force = false, headless = false;
-  std::string acknowledge;  // see RunShardsOptions
-  std::string collection;   // of a rank's process that a launcher started: the note of the run in progress
+  std::string collection;  // of a rank's process that a launcher started: the note of the run in progress
 
   std::string progress_kind() const { return !progress.empty() ? progress : headless ? "json" : "bar"; }
 };
@@ -87,7 +86,6 @@ std::vector<std::string> rank_arguments(const RunFlags& flags, const Job& job, c
   for (const std::string& strategy : flags.job.strategies) arguments.insert(arguments.end(), {"-s", strategy});
   for (const std::string& setting : flags.job.settings) arguments.insert(arguments.end(), {"--set", setting});
   if (!flags.dump.empty()) arguments.insert(arguments.end(), {"--dump", flags.dump});
-  if (!flags.acknowledge.empty()) arguments.insert(arguments.end(), {"--acknowledge", flags.acknowledge});
   arguments.insert(arguments.end(), {"--progress", draws ? "none" : flags.progress_kind(), "--collection", note});
   return arguments;
 }
@@ -114,7 +112,7 @@ int run_with(CommandContext& context, const RunFlags& flags, RunPrinter& printer
     return kExitDone;
   }
   const std::string wanted = flags.output.empty() ? job.config.run.output : flags.output;
-  const RunSetup setup{job, wanted, flags.force, flags.dump, flags.acknowledge, std::string(kVersion)};
+  const RunSetup setup{job, wanted, flags.force, flags.dump, std::string(kVersion)};
   // A rank takes the remaining steps together with the others (launch/rank_main.cpp).
   if (part == RunPart::kRank) return rank_main(setup, flags.collection, printer);
   require_mode_for_long_compute(job);
@@ -188,10 +186,6 @@ Command declare_run() {
       {.names = "--dump",
        .help = "write inputs, masks and outputs as .npy files into this folder",
        .target = &flags->dump},
-      {.names = "--acknowledge",
-       .help = "report each commit of events to this pipe or file",
-       .target = &flags->acknowledge,
-       .hidden = true},
       {.names = "--collection",
        .help = "the run in progress that this rank is part of",
        .target = &flags->collection,

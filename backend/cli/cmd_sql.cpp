@@ -5,9 +5,9 @@
 #include <memory>
 #include <ostream>
 
+#include "backend/base/csv_table.h"
 #include "backend/base/json.h"
 #include "backend/cli/command.h"
-#include "backend/exchange/csv_text.h"
 #include "backend/report/query_table.h"
 #include "backend/report/render.h"
 #include "backend/store/store_reader.h"

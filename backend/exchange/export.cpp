@@ -44,10 +44,7 @@ void check_place(const ExportFormat& format, const std::string& path, bool force
   if (exists && !force)
     throw Error(ErrorCode::kStoreExists, fmt::format("\"{}\" exists", path),
                 "name another place with -o, or add --force");
-  if (format.name == "csv")
-    require_folder(path, "-o");
-  else
-    require_writable(path);
+  require_writable(path);
 }
 
 }  // namespace
@@ -64,9 +61,10 @@ const ExportFormat& find_export_format(std::string_view name) {
     names.push_back(format.name);
   }
   const std::string near = nearest_name(name, names);
-  throw Error(
-      ErrorCode::kConfigUnknownName, fmt::format("there is no export format \"{}\"", name),
-      near.empty() ? fmt::format("formats are {}", fmt::join(names, ", ")) : fmt::format("did you mean \"{}\"?", near));
+  throw Error(ErrorCode::kConfigUnknownName, fmt::format("there is no export format \"{}\"", name),
+              name == "csv"  ? "spscope sql FILE \"SELECT * FROM event\" --csv prints any table"
+              : near.empty() ? fmt::format("formats are {}", fmt::join(names, ", "))
+                             : fmt::format("did you mean \"{}\"?", near));
 }
 
 ExportReport export_store(const std::string& input, const ExportFormat& format, const std::string& output, bool force,

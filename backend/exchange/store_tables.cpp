@@ -8,7 +8,7 @@ namespace spscope {
 
 namespace {
 
-constexpr std::string_view kPacked[] = {"chunk", "pyramid", "lod_level", "lod_strip"};
+constexpr std::string_view kPacked[] = {"chunk", "pyramid", "lod_busy", "lod_strip"};
 
 std::vector<ExportColumn> columns_of(Database& db, const std::string& table, const std::string& schema, bool hidden) {
   Statement rows(db, "SELECT name, type FROM pragma_table_xinfo(?, ?) WHERE hidden = 0 OR ? ORDER BY cid");

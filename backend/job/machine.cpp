@@ -28,7 +28,6 @@ std::string proc_value(const char* path, std::string_view key) {
 
 // In which type products of bf16 numbers are computed: what a measured time of theirs is a time of.
 std::string bf16_products() {
-  if (!kernels::gemm_unavailable().empty()) return "none: no oneDNN";
   return kernels::gemm_input_dtype(Dtype::kBf16) == Dtype::kBf16 ? "in bf16"
                                                                  : "in fp32: the processor has none in bf16";
 }

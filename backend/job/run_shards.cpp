@@ -1,11 +1,7 @@
 #include "backend/job/run_shards.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <map>
 
 #include "backend/base/host.h"
@@ -17,28 +13,11 @@ namespace {
 // More than any strategy uses: a lane beyond them is recorded, and only missing on the page.
 constexpr int kPageLanes = 8;
 
-// Tells commits to a pipe or a file, each at once and in one piece: others write there too.
-std::function<void(std::span<const CommittedTrack>)> acknowledge_to(const std::string& path) {
-  const auto out = std::make_shared<std::ofstream>(path, std::ios::app);
-  if (!out->is_open())
-    throw Error(ErrorCode::kOutputPlace,
-                fmt::format("commits cannot be told to \"{}\": {}", path, std::strerror(errno)),
-                "give --acknowledge a named pipe or a file");
-  return [out](std::span<const CommittedTrack> tracks) {
-    std::string lines;
-    for (const CommittedTrack& t : tracks)
-      if (t.track->kind == TrackKind::kRankLane)
-        lines += fmt::format("{} {} {}\n", *t.track->rank, *t.track->lane, t.events);
-    *out << lines << std::flush;
-  };
-}
-
 ShardWriterOptions writer_options(const CollectingNote& note, const RunShardsOptions& options) {
   ShardWriterOptions writer;
   writer.shard = {ShardKind::kRank, ShardClock::kRaw, options.first_rank, note.collection};
   writer.write.tool_version = options.tool_version;
   if (options.on_failure) writer.on_failure = [tell = options.on_failure](const Error&) { tell(); };
-  if (!options.acknowledge.empty()) writer.on_commit = acknowledge_to(options.acknowledge);
   return writer;
 }
 

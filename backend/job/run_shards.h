@@ -21,9 +21,6 @@ struct RunShardsOptions {
   std::vector<std::string> collect = {};
   std::string device = "cpu";
   std::string tool_version;
-  // A named pipe or a file that gets a line for each commit: "rank lane events" for each lane that it reached. All
-  // processes of a run may be given the same one. "": none.
-  std::string acknowledge;
   // When the events of ranks cannot be written any more; by another thread.
   std::function<void()> on_failure;
 };

@@ -5,8 +5,8 @@
 
 namespace spscope {
 
-// From now on SIGBUS at a page of a file ends the program with exit code 1 and a message with the file and the bytes
-// that are free. Nothing that was committed is lost. A SIGBUS that is sent ends it as before.
+// From now on SIGBUS at a page of a file ends the program with exit code 1 and a message of two lines. Nothing that was
+// committed is lost. A SIGBUS that is sent ends it as before.
 void explain_bus_errors();
 
 }  // namespace spscope

@@ -2,21 +2,28 @@
 
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
+#include "backend/base/own_files.h"
+#include "backend/base/process.h"
+#include "backend/base/segment_folder.h"
 #include "backend/config/environment.h"
-#include "backend/launch/mpi_leftovers.h"
 
 namespace spscope {
 namespace {
@@ -27,6 +34,7 @@ constexpr int kUnknownEnd = 1 << 8;  // a status of waitpid: exit code 1
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr double kStepSeconds = 10;   // from asking the ranks to end to telling them, and from there to killing them
 constexpr double kOrphanSeconds = 2;  // for ranks to notice that mpirun is gone
+constexpr const char* kJobVariable = "PMIX_NAMESPACE";  // of a rank's process
 
 pid_t spawn(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
@@ -47,6 +55,76 @@ pid_t spawn(const std::vector<std::string>& command) {
     throw Error(ErrorCode::kLaunch, fmt::format("{} cannot be started: {}", command.front(), std::strerror(failure)),
                 "use --launcher threads");
   return child;
+}
+
+// The job of the ranks that mpirun started on this host, as they are told it.
+struct MpiJob {
+  std::string number;   // decimal; "": no rank has started yet
+  std::string session;  // TMPDIR/ompi.HOST.UID/pid.MPIRUN, for the files of this mpirun; "" when it is not known
+};
+
+// What is started as mpirun may be a script around it. All inherit the job that this process may itself be of.
+MpiJob mpi_job_of(int mpirun) {
+  const std::string outer = variable_of(::getpid(), kJobVariable);
+  for (const int child : descendants_of(mpirun)) {
+    MpiJob job{variable_of(child, kJobVariable), variable_of(child, "OMPI_MCA_orte_jobfam_session_dir")};
+    const std::optional<ProcessFacts> facts = read_process(child);
+    if (!facts || !job.session.ends_with(fmt::format("/pid.{}", facts->parent))) job.session.clear();
+    if (!job.number.empty() && job.number != outer) return job;
+  }
+  return {};
+}
+
+// Whether a process of the job still runs. One that has ended does not, whether its parent knows or not.
+bool runs_here(const MpiJob& job) {
+  return std::ranges::any_of(descendants_of(::getpid()),
+                             [&](int child) { return variable_of(child, kJobVariable) == job.number; });
+}
+
+// What Open MPI leaves here when it cannot clean up: when mpirun is killed, say. REQUIRES: mpirun and its ranks ended.
+void remove_leftovers(const MpiJob& job) {
+  std::error_code ignored;
+  remove_own_folder(job.session);
+  std::filesystem::remove(std::filesystem::path(job.session).parent_path(), ignored);  // unless there are others in it
+  SegmentFolder::remove_abandoned();
+}
+
+// Processes by pid and by when they started.
+using Processes = std::set<std::pair<int, std::uint64_t>>;
+
+// From now on ranks whose mpirun is gone become children of this process. What is below it already is returned: a shell
+// that runs a program in its own place leaves it its children.
+Processes adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  Processes known;
+  for (const int pid : descendants_of(::getpid()))
+    if (const std::optional<ProcessFacts> facts = read_process(pid)) known.emplace(pid, facts->start_ticks);
+  return known;
+}
+
+// Takes those that have ended; false: no child is left.
+bool reap() {
+  for (;;) {
+    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0) return errno == EINTR;
+    if (ended == 0) return true;
+  }
+}
+
+// Ends every child that this process still has, but `spared`. They get some time to end by themselves.
+void end_orphans(const Processes& spared) {
+  const std::int64_t begin_ns = now_ns();
+  while (reap()) {
+    std::vector<int> orphans = children_of(::getpid());
+    std::erase_if(orphans, [&](int child) {
+      const std::optional<ProcessFacts> facts = read_process(child);
+      return facts && spared.contains({child, facts->start_ticks});
+    });
+    if (orphans.empty()) return;
+    if (static_cast<double>(now_ns() - begin_ns) * 1e-9 > kOrphanSeconds)
+      for (const int orphan : orphans) ::kill(orphan, SIGKILL);
+    std::this_thread::sleep_for(kPoll);
+  }
 }
 
 // Whether all ranks of this host have ended, for so long that mpirun will not.
@@ -154,7 +232,7 @@ LaunchEnd run_mpirun(const MpiLaunch& launch, const std::atomic<bool>& stop, con
     }
     std::this_thread::sleep_for(kPoll);
   }
-  end_orphans(kOrphanSeconds, known);
+  end_orphans(known);
   remove_leftovers(job);
   if (end.mpirun_hung) return end;
   end.mpirun_died = WIFSIGNALED(status);

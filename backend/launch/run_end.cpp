@@ -47,7 +47,6 @@ RunShardsOptions shards_options(const RunSetup& setup, int first_rank, int ranks
   options.first_rank = first_rank;
   options.ranks = ranks;
   options.tool_version = setup.tool_version;
-  options.acknowledge = setup.acknowledge;
   options.collect = setup.job.config.run.collect;
   options.device = setup.job.config.run.device;
   // The ranks could go on, but what they do could not be kept: the layers that are complete are.

@@ -27,10 +27,9 @@ namespace spscope {
 // What a run is asked for besides its job.
 struct RunSetup {
   const Job& job;
-  std::string wanted;       // OUT, as the user named it; "": nothing is wanted beyond what is printed
-  bool force = false;       // RunOutputOptions::force
-  std::string dump;         // folder of --dump; "": none
-  std::string acknowledge;  // RunShardsOptions::acknowledge
+  std::string wanted;  // OUT, as the user named it; "": nothing is wanted beyond what is printed
+  bool force = false;  // RunOutputOptions::force
+  std::string dump;    // folder of --dump; "": none
   std::string tool_version;
 };
 

@@ -16,15 +16,14 @@ namespace spscope {
 
 static_assert(std::endian::native == std::endian::little, "array files are little-endian and copied as they are");
 
-#define MASK_IMPORTER(name, summary)     \
-  std::string_view unavailable_##name(); \
+#define MASK_IMPORTER(name, summary) \
   std::vector<Array> import_##name(const std::string& path, const ReadOptions& options);
 #include "backend/mask/mask_importers.def"
 #undef MASK_IMPORTER
 
 std::span<const MaskImporter> mask_importers() {
   static constexpr MaskImporter table[] = {
-#define MASK_IMPORTER(name, summary) {#name, summary, unavailable_##name, import_##name},
+#define MASK_IMPORTER(name, summary) {#name, summary, import_##name},
 #include "backend/mask/mask_importers.def"
 #undef MASK_IMPORTER
   };

@@ -58,8 +58,7 @@ void write_npy(const std::string& path, ElementType type, std::span<const std::i
 
 // One row of mask_importers.def: a file format that read_arrays knows.
 struct MaskImporter {
-  std::string_view name, summary;     // the name is the ending of the file's name, without the dot
-  std::string_view (*unavailable)();  // why this build cannot read the format, "" when it can
+  std::string_view name, summary;  // the name is the ending of the file's name, without the dot
   std::vector<Array> (*read)(const std::string& path, const ReadOptions& options);
 };
 std::span<const MaskImporter> mask_importers();

@@ -6,8 +6,6 @@
 
 namespace spscope {
 
-std::string_view unavailable_npy() { return ""; }
-
 std::vector<Array> import_npy(const std::string& path, const ReadOptions& options) {
   InputFile file(path);
   Array array = read_npy(

@@ -1,4 +1,9 @@
-// Reads .npz: a zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it. Needs libzip.
+// Reads .npz: a zip archive of .npy files, as numpy.savez and numpy.savez_compressed write it.
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -6,16 +11,7 @@
 #include "backend/base/error.h"
 #include "backend/mask/array_parts.h"
 
-#ifdef SPSCOPE_WITH_ZIP
-#include <fmt/format.h>
-#include <zip.h>
-
-#include <algorithm>
-#include <memory>
-
 namespace spscope {
-
-std::string_view unavailable_npz() { return ""; }
 
 namespace {
 
@@ -121,18 +117,3 @@ std::vector<Array> import_npz(const std::string& path, const ReadOptions& option
 }
 
 }  // namespace spscope
-
-#else
-
-namespace spscope {
-
-std::string_view unavailable_npz() { return "built without libzip (package libzip-dev)"; }
-
-std::vector<Array> import_npz(const std::string& path, const ReadOptions&) {
-  throw Error(ErrorCode::kUnavailable, "cannot read " + place_of(path) + ": " + std::string(unavailable_npz()),
-              "install libzip-dev and build again, or save .npy or .safetensors");
-}
-
-}  // namespace spscope
-
-#endif

@@ -13,8 +13,6 @@
 
 namespace spscope {
 
-std::string_view unavailable_safetensors() { return ""; }
-
 namespace {
 
 using Json = nlohmann::json;

@@ -4,24 +4,15 @@
 #include <initializer_list>
 #include <variant>
 
+#include "backend/base/csv_table.h"
 #include "backend/report/render.h"
 
 namespace spscope {
 namespace {
 
-// Names come from files: what a spreadsheet would calculate is made text (OWASP, CSV injection).
-std::string field(std::string text) {
-  if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)
-    text.insert(text.begin(), '\'');
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 // A value of a row: unknown ones are empty.
 struct Value {
-  Value(const std::string& t) : text(field(t)) {}
+  Value(const std::string& t) : text(t.empty() ? "" : csv_field(t)) {}
   Value(std::integral auto number) : text(fmt::format("{}", number)) {}
   Value(double number) : text(fmt::format("{}", number)) {}
   template <typename T>

@@ -64,7 +64,7 @@ std::vector<Comparison> at_once(const Job& job, std::size_t count, std::size_t m
 Comparison comparison_of(const Job& job, const QuietRun& options) {
   require_room_for_ranks(job, false);
   if (job.config.run.mode == RunMode::kExecute) require_executor(job);
-  const RunSetup setup{job, "", false, "", "", options.tool_version};
+  const RunSetup setup{job, "", false, "", options.tool_version};
   RunOutput output("", {false, job.config.run.scratch, job.run_ranks(), {}});
   const ProgressPage page(output.note().progress_page());
   Quiet listener(options);

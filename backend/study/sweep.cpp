@@ -80,13 +80,6 @@ std::vector<std::string> split(std::string_view text, char by) {
   return parts;
 }
 
-std::string field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string number(std::optional<double> value) { return value ? fmt::format("{:.6g}", *value) : ""; }
 std::string whole(std::optional<double> value) { return value ? fmt::format("{:.0f}", *value) : ""; }
 
@@ -210,7 +203,7 @@ std::string SweepTable::key_of(const SweepCell& cell) const {
 
 std::string SweepTable::header() const {
   std::string text;
-  for (const std::string& key : keys_) text += field(key) + ',';
+  for (const std::string& key : keys_) text += csv_quoted(key) + ',';
   return text + fmt::format("{}\n", fmt::join(kColumns, ","));
 }
 
@@ -292,7 +285,7 @@ std::string SweepTable::csv(std::span<const SweepCell> cells) const {
     const auto found = rows_.find(key_of(cell));
     if (found == rows_.end()) continue;
     for (const std::vector<std::string>& row : found->second)
-      for (std::size_t i = 0; i < row.size(); ++i) text += field(row[i]) + (i + 1 < row.size() ? ',' : '\n');
+      for (std::size_t i = 0; i < row.size(); ++i) text += csv_quoted(row[i]) + (i + 1 < row.size() ? ',' : '\n');
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/base/csv_table.h"
 #include "backend/base/json.h"
 #include "backend/base/letter_case.h"
 #include "backend/report/format.h"
@@ -35,13 +36,6 @@ Json value_of(const Cell& cell) {
   return cell.number ? Json(*cell.number) : Json();
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 std::string plain_value(const Cell& cell) {
   const Json value = value_of(cell);
   return value.is_text() ? value.text() : value.is_null() ? "" : value.dump();
@@ -68,12 +62,12 @@ std::string separated(const Table& table, const std::vector<int>& rows, const st
   };
   const bool csv = separator == ',';
   line([&](int c) {
-    return csv ? csv_field(heading_with_unit(table, c)) : table.columns[static_cast<std::size_t>(c)].heading;
+    return csv ? csv_quoted(heading_with_unit(table, c)) : table.columns[static_cast<std::size_t>(c)].heading;
   });
   for (const int row : rows)
     line([&](int c) {
       const Cell& cell = cell_of(table, row, c);
-      if (csv) return csv_field(plain_value(cell));
+      if (csv) return csv_quoted(plain_value(cell));
       std::string text = joined(cell_text(cell));
       std::ranges::replace_if(
           text, [](char x) { return x == '\t' || x == '\n'; }, ' ');

@@ -1,6 +1,6 @@
-// The vector code of the CPU kernels. It is compiled by cpu/highway, for every instruction set with the choice at run
-// time, or, where Highway is not installed, by cpu/portable. The bodies are the .inc files of this folder; they are
-// included inside a namespace of each instruction set and hence have no include guard.
+// The vector code of the CPU kernels. It is compiled by cpu/highway.cpp, for every instruction set with the choice at
+// run time. The bodies are the .inc files of this folder; they are included inside a namespace of each instruction set
+// and hence have no include guard.
 #pragma once
 
 #include <cstddef>

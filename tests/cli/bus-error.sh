@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A mapped file that somebody cuts short ends a run with an error that names it; a SIGBUS that is sent ends it as it does
-# any program.
+# A mapped file that somebody cuts short ends a run with an error, and what was committed can be recovered; a SIGBUS that is
+# sent ends it as it does any program.
 . "$(dirname -- "$0")/common.inc"
 
 start() {
@@ -18,7 +18,8 @@ finish() {
 start
 truncate -s 0 -- "$TMPDIR"/spscope-kept-*/*.now
 finish 1
-expect_err 'SPS-154' '.now" is mapped' 'spscope recover'
+expect_err 'SPS-154' 'mapped into memory' 'spscope recover OUT -o FILE.db'
+expect_exit 0 recover kept.db -o FILE.db
 
 start
 kill -BUS "$pid"

@@ -52,7 +52,7 @@ expect_out '! ring, layer 0, step 0 '
 part chunks
 expect_exit 0 run "${small[@]}" -s ring -o kept.db
 edited kept.db "UPDATE chunk SET crc32c = crc32c + 1 WHERE chunk_id = (SELECT max(chunk_id) FROM chunk)"
-for format in plain-sqlite csv store chrome; do
+for format in plain-sqlite store chrome; do
   expect_refused 'SPS-156' 'damaged.db' -- export damaged.db --format "$format" -o out
 done
 expect_files kept.db damaged.db

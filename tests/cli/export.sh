@@ -1,22 +1,17 @@
 #!/usr/bin/env bash
-# Exports of a stored run: folders of tables, and stores of a range of time.
+# Exports of a stored run: formats, places, and stores of a range of time.
 . "$(dirname -- "$0")/common.inc"
 
-part folder
-# An export to CSV says that it makes a folder, before in its help and afterwards with what is in it.
+part place
 expect_exit 0 run "${small[@]}" -s ring -o kept.db
-expect_exit 0 export kept.db --format csv -o tables
-files=$(find tables -type f | wc -l)
-expect_err "tables" "$files files"
-expect_refused 'SPS-153' 'add --force' -- export kept.db --format csv -o tables
-# A folder that is not an export is never replaced, and no flag is offered that would not do it.
-mkdir mine
-expect_refused 'SPS-151' '-o mine/NAME' -- export kept.db --format csv -o mine
-expect_not_err '--force'
-expect_exit 0 export kept.db --format csv -o mine/tables
 expect_exit 0 export kept.db --format chrome -o events.json
 expect_err 'events.json'
-expect_not_err 'folder'
+# A folder is never replaced, and no flag is offered that would not do it.
+mkdir mine
+expect_refused 'SPS-151' '-o mine/NAME' -- export kept.db --format chrome -o mine
+expect_not_err '--force'
+# CSV is what sql prints.
+expect_refused 'no export format "csv"' 'spscope sql FILE' '--csv' -- export kept.db --format csv -o tables
 
 part range
 # A store of a range of time: every command reads it, its events are those of the whole file in that range, and ranges

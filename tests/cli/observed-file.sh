@@ -7,7 +7,7 @@
 expect_exit 0 run "${small[@]}" -s single --set cluster.ranks=1 -o seen.db
 edit seen.db "UPDATE strategy SET mode = 3, id = 'observed', name = 'observed'" \
   "UPDATE workload SET config_toml = 'python3 train.py', scope = 'observed', tokens = 0, heads = 0" \
-  "UPDATE run SET plan_id = NULL, density = 0.0, tiles = 0.0, figures_crc32c = NULL" "DELETE FROM plan" \
+  "UPDATE run SET plan_id = NULL, density = 0.0, tiles = 0.0" "DELETE FROM plan" \
   "DELETE FROM plan_op" "DELETE FROM rank_usage" "DELETE FROM traffic" "DELETE FROM mask_place" \
   "DELETE FROM mask_thumbnail" "DELETE FROM mask" "UPDATE repeat SET has_timeline = 0" "DELETE FROM strategy_group"
 

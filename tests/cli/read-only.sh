@@ -48,7 +48,7 @@ same compare FILE
 same sql FILE 'SELECT rank, lane, op_id, begin_ns, end_ns FROM event ORDER BY 1, 2, 4, 5' --csv
 same sql FILE 'SELECT name, sum(count), sum(total_ns) FROM event_stats GROUP BY name ORDER BY 1' --json
 same report FILE --format json
-for format in plain-sqlite csv store chrome; do
+for format in plain-sqlite store chrome; do
   expect_exit 0 export sealed/kept.db --format "$format" -o "exported.$format"
   [ -e "exported.$format" ] || fail "nothing was exported"
   state | diff before - >&2 || fail "the folder was changed by export --format $format"

@@ -29,7 +29,7 @@ for path in today.db today.db.collecting "$folder" "$folder/today.head.db"; do
     expect_refused "process $pid on host" "$PWD/today.db.collecting" "$make" -- "$command" "$path"
   done
   expect_refused "process $pid on host" "$make" -- sql "$path" 'SELECT 1'
-  expect_refused "process $pid on host" "$make" -- export "$path" --format csv -o tables
+  expect_refused "process $pid on host" "$make" -- export "$path" --format chrome -o events.json
 done
 expect_exit 1 watch today.db --once
 expect_out "spscope recover \"$PWD/today.db\" -o FILE.db"

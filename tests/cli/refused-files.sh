@@ -162,7 +162,6 @@ attach -o missing/attached.db -- true
 calibrate -o missing/profile.toml
 calibrate --fit missing.csv -o missing/profile.toml
 export kept.db --format chrome -o missing/events.json
-export kept.db --format csv -o file/tables
 export kept.db --format plain-sqlite -o missing/plain.db
 export kept.db --format store -o missing/store.db
 mask generate dense --grid 1,8,8 -o file/mask.npy

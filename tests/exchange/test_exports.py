@@ -1,10 +1,9 @@
-"""Exports: what Python's readers of SQLite, CSV and JSON find is what `spscope sql` says, and nothing of others is
+"""Exports: what Python's readers of SQLite and JSON find is what `spscope sql` says, and nothing of others is
 replaced.
 
 Usage: test_exports.py PROGRAM
 """
 import collections
-import csv
 import json
 import math
 import re
@@ -24,7 +23,7 @@ VIEWS = sorted(path.stem for path in (ROOT / "schemas/views").glob("*.sql"))
 EVENT = ("event_id run_id track_id rank lane slot begin_ns end_ns op_id name category depth unfinished clamped modelled"
          " entry_ns transfer_begin_ns transfer_end_ns sequence bytes communicator_id peer repeat track_kind correlation_id"
          " work_detail_id").split()
-PACKED = {"chunk", "pyramid", "lod_level", "lod_strip"}
+PACKED = {"chunk", "pyramid", "lod_busy", "lod_strip"}
 
 
 def spscope(*arguments):
@@ -92,21 +91,6 @@ class Exports(unittest.TestCase):
                 self.assert_same_rows([[None if v is None else repr(v) if isinstance(v, float) else str(v) for v in row]
                                        for row in found], expected, table)
         self.assertEqual(db.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-
-    def test_csv_holds_every_event_and_table(self):
-        folder = self.export("csv", "tables")
-        with open(folder / "event.csv", newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
-        self.assertEqual(header, self.columns + ["name_id", "category_id"])
-        self.assertEqual([row[:-2] for row in sorted(rows, key=lambda r: int(r[0]))],
-                         [["" if v is None else v for v in row] for row in self.events])
-        for table in self.tables() + VIEWS:
-            with self.subTest(table), open(folder / f"{table}.csv", newline="", encoding="utf-8") as file:
-                header, *rows = csv.reader(file)
-                _, expected = self.ask(f"SELECT {', '.join(chr(34) + c + chr(34) for c in header)} FROM {table}")
-                self.assert_same_rows(rows, expected, table)
-        text = (folder / "event.csv").read_bytes()
-        self.assertEqual(text.count(b"\n"), text.count(b"\r\n"))
 
     def test_chrome_holds_every_event_to_the_nanosecond(self):
         trace = json.loads(self.export("chrome", "trace.json").read_text("utf-8"), parse_float=Fraction)
@@ -223,7 +207,7 @@ class Exports(unittest.TestCase):
         self.assertEqual(sum(e["ph"] == "X" and "event" in e["args"] for e in events), len(self.events) - len(expected))
 
     def test_only_an_earlier_export_of_the_format_is_replaced(self):
-        for form in ("plain-sqlite", "csv", "chrome"):
+        for form in ("plain-sqlite", "chrome"):
             with self.subTest(form):
                 out = self.export(form, f"twice-{form}")
                 again = ["export", self.stored, "--format", form, "-o", out]
@@ -231,7 +215,7 @@ class Exports(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("SPS-153", done.stderr)
                 self.assertEqual(spscope(*again, "--force").returncode, 0)
-                for other in {"plain-sqlite", "csv", "chrome"} - {form}:
+                for other in {"plain-sqlite", "chrome"} - {form}:
                     refused = spscope("export", self.stored, "--format", other, "-o", out, "--force")
                     self.assertEqual(refused.returncode, 2)
                     self.assertIn("SPS-151", refused.stderr)
@@ -239,13 +223,9 @@ class Exports(unittest.TestCase):
                 refused = spscope("export", self.stored, "--format", form, "-o", self.stored, "--force")
                 self.assertIn("SPS-151", refused.stderr)
                 self.assertEqual(self.stored.read_bytes(), before)
-        folder = self.folder / "twice-csv"
-        (folder / "mine.txt").write_text("mine")
-        self.assertEqual(spscope("export", self.stored, "--format", "csv", "-o", folder, "--force").returncode, 2)
-        self.assertEqual((folder / "mine.txt").read_text(), "mine")
 
     def test_what_cannot_be_written_leaves_nothing(self):
-        for form in ("plain-sqlite", "csv", "chrome"):
+        for form in ("plain-sqlite", "chrome"):
             done = spscope("export", self.stored, "--format", form, "-o", self.folder / "absent" / "out")
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("SPS-158", done.stderr)

@@ -42,7 +42,7 @@ class Watched:
         self.writer = None  # folder of its thread in /proc
         self.samples = []   # (time, sent by (rank, lane), nanoseconds that the writer was kept waiting)
         self.ran = self.pending_ns = 0
-        self.killed_ns = None
+        self.alive_ns = None  # when it was last seen to live
 
     def look(self):
         waited_ns = self.waited_ns()
@@ -61,6 +61,7 @@ class Watched:
                 self.writer = next(task for task in Path(f"/proc/{self.pid}/task").iterdir()
                                    if (task / "comm").read_text() == "shard-writer\n")
             state = (self.writer / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            self.alive_ns = raw_ns()
             ran, waited_ns, turns = map(int, (self.writer / "schedstat").read_text().split())
         except (OSError, StopIteration):  # not there yet, or gone, or a kernel that does not count
             return self.samples[-1][2] if self.samples else 0
@@ -71,7 +72,7 @@ class Watched:
 
     def kill(self):
         self.look()
-        self.killed_ns = raw_ns()
+        self.alive_ns = raw_ns()
         os.kill(self.pid, signal.SIGKILL)
 
     def missing_since(self, lane, stored):
@@ -88,34 +89,31 @@ class Oracle:
     "unfinished": their op_ids, "ledger"}; what its page says is a line of `now_lines`."""
 
     def __init__(self):
-        self.largest_gap_ns = self.largest_wait_ns = self.unfinished = self.lost = self.events = self.acknowledged = 0
+        self.largest_gap_ns = self.largest_wait_ns = self.unfinished = self.lost = self.events = 0
 
-    def judge(self, process, now, lane, acknowledged):
+    def judge(self, process, now, lane):
         place = f"rank {now['rank']} lane {now['lane']}"
         if lane is None:
             lane = {"events": 0, "unbroken": True, "unfinished": [], "ledger": None}
         assert lane["unbroken"], f"{place}: events are out of order or missing in between"
-        assert lane["events"] >= acknowledged, f"{place}: {lane['events']} events, {acknowledged} were acknowledged"
         self.judge_ledger(place, now, lane)
         sent = now["sent"] - now["dropped"]
-        if process.killed_ns is not None:
-            self.judge_time(place, process, (now["rank"], now["lane"]), lane["events"])
+        self.judge_time(process, (now["rank"], now["lane"]), lane["events"])
         inside = [now["op"]] if now["op"] >= 0 and lane["events"] <= sent else []
         assert lane["unfinished"] == inside, f"{place}: was inside of {inside}, unfinished is {lane['unfinished']}"
         self.unfinished += len(inside)
         self.events += lane["events"]
-        self.acknowledged += acknowledged
 
-    def judge_time(self, place, process, lane, stored):
+    def judge_time(self, process, lane, stored):
         missing = process.missing_since(lane, stored)
-        if missing is None:
+        if missing is None or process.alive_ns is None:
             return
         least_ns, most_ns, waited_ns = missing
-        gap_ns = process.killed_ns - least_ns
+        gap_ns = process.alive_ns - least_ns
         assert gap_ns <= NEWEST_NS + waited_ns, (
-            f"{place}: events are missing that were there for {gap_ns / 1e6:.1f} ms, of which the writer was kept waiting "
+            f"rank and lane {lane}: events are missing that were there for {gap_ns / 1e6:.1f} ms, of which the writer was kept waiting "
             f"{waited_ns / 1e6:.1f}")
-        self.largest_gap_ns = max(self.largest_gap_ns, process.killed_ns - most_ns - waited_ns)
+        self.largest_gap_ns = max(self.largest_gap_ns, process.alive_ns - most_ns - waited_ns)
         self.largest_wait_ns = max(self.largest_wait_ns, waited_ns)
 
     def judge_ledger(self, place, now, lane):
@@ -131,6 +129,6 @@ class Oracle:
         self.lost += ledger["lost"]
 
     def __str__(self):
-        return (f"{self.events} events, {self.acknowledged} of them acknowledged, {self.lost} lost, at most "
+        return (f"{self.events} events, {self.lost} lost, at most "
                 f"{self.largest_gap_ns / 1e6:.1f} ms before a kill (and {self.largest_wait_ns / 1e6:.1f} ms kept waiting); "
                 f"{self.unfinished} unfinished")

@@ -1,10 +1,9 @@
 """Kills processes of `spscope run` and `spscope recover` at random moments and judges what is left.
 
-A run tells its commits on a named pipe (--acknowledge). Afterwards the file that the launcher makes, when it lives, or
-else `spscope recover`, holds:
-  * every acknowledged event; a lane's events are the first ones of those that the same run has when it is not killed;
+The file that the launcher makes, when it lives, or else `spscope recover`, holds:
+  * of each lane the first events of those that the same run has when it is not killed;
   * the right checksums, as `spscope doctor` says; ledgers that balance; what lanes were doing as unfinished events;
-  * all but those of the last 100 ms in which the writer could have committed, of the processes that were killed here.
+  * all but those of the last 100 ms in which the writer could have committed.
 No process is left, and what was read by `recover` is as it was.
 
 Usage: kill_run_test.py NOW_LINES SPSCOPE SCENARIO [--moments N] [--seed S]
@@ -52,9 +51,6 @@ class Test:
         self.environment = {**os.environ, "TMPDIR": str(self.home / "scratch"), "OMPI_ALLOW_RUN_AS_ROOT": "1",
                             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         self.environment.pop("SLURM_TMPDIR", None)
-        self.pipe = self.home / "acknowledged"
-        os.mkfifo(self.pipe)
-        self.listener = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
         self.run = None
         self.oracle = Oracle()
         self.early = self.whole = 0
@@ -95,12 +91,11 @@ class Test:
 
     def start(self, launcher):
         self.clear()
-        self.acknowledgements()
         self.watched = {}
         with open(self.home / "said", "w", encoding="utf-8") as said:
             self.run = subprocess.Popen(
                 [self.program, "run", *JOB, "--set", "run.denoise_steps=10000", "--progress", "none", "--launcher",
-                 launcher, "--acknowledge", self.pipe, "-o", self.out], env=self.environment, stdin=subprocess.DEVNULL,
+                 launcher, "-o", self.out], env=self.environment, stdin=subprocess.DEVNULL,
                 stdout=said, stderr=said)
 
     def look(self):
@@ -127,21 +122,6 @@ class Test:
             assert self.run.poll() is None, f"the run ended by itself: {self.said()}"
             assert time.monotonic() < until, "no rank records"
             self.look()
-
-    def acknowledgements(self):
-        """The last number of each lane that was told since the last call."""
-        text = b""
-        while True:
-            try:
-                text += os.read(self.listener, 1 << 16)
-            except BlockingIOError:
-                break
-        last = {}
-        for line in text.decode().splitlines(keepends=True):
-            if line.endswith("\n"):
-                rank, lane, events = map(int, line.split())
-                last[rank, lane] = max(events, last.get((rank, lane), 0))
-        return last
 
     def mpirun(self):
         """The process that `run` started; None before it did."""
@@ -192,19 +172,17 @@ class Test:
     def judge(self, path):
         said = self.spscope("doctor", path).stdout
         assert "right in all chunks" in said, said
-        acknowledged, lanes = self.acknowledgements(), self.lanes_of(path)
-        for place in acknowledged:
-            assert place in lanes, f"nothing of rank and lane {place} is in the file"
+        lanes = self.lanes_of(path)
         for name, process in self.watched.items():
             for now in self.lines_of(self.pages / name):
-                place = now["rank"], now["lane"]
-                self.oracle.judge(process, now, lanes.get(place), acknowledged.get(place, 0))
+                self.oracle.judge(process, now, lanes.get((now["rank"], now["lane"])))
 
     def judge_nothing(self):
         """Nothing was kept: then nothing had been promised."""
         self.early += 1
-        told = self.acknowledgements()
-        assert not told, f"no file was made, and {told} were acknowledged: {self.said()}"
+        for process in self.watched.values():
+            for lane in process.samples[-1][1]:
+                self.oracle.judge_time(process, lane, 0)
 
     def judge_kept(self):
         """The launcher lived: it has made the file and cleared away."""

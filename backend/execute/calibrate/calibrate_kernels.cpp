@@ -245,12 +245,8 @@ NumberSources sources_of(const CalibrateOptions& options, const KernelCalibratio
           {"cost.small_tile", fmt::format("measured: {} attention of the same pairs in tiles of {} to {} tokens",
                                           dtype_name(options.dtype), kTile, kTile >> kTileHalvings)},
           {"cost.move_ns_per_byte", move_source(result.move)},
-          {"cost.gemm_ns_per_flop",
-           result.gemm.num_samples > 0
-               ? fmt::format("measured: {} products of {} by {} channels; {}", dtype_name(options.dtype), kHidden, kFfn,
-                             fitted(result.gemm))
-               : fmt::format("modelled: half of the FMA peak of one core, measured as {:.1f} GFLOP/s; {}",
-                             result.fma_gflop_per_s, kernels::gemm_unavailable())}};
+          {"cost.gemm_ns_per_flop", fmt::format("measured: {} products of {} by {} channels; {}",
+                                                dtype_name(options.dtype), kHidden, kFfn, fitted(result.gemm))}};
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ std::vector<Problem> unknown_work(const Plan& plan) {
   const auto refuse = [&](std::string message, std::string hint) {
     problems.push_back({ErrorCode::kCannotExecute, "plan", std::move(message), std::move(hint)});
   };
-  bool multiplies = false;
   std::vector<bool> refused(plan.kernels.size(), false);
   for (const Post& post : plan.posts) {
     if (post.kind != PostKind::kLocal) continue;
@@ -26,11 +25,7 @@ std::vector<Problem> unknown_work(const Plan& plan) {
       refuse(fmt::format("ranks on the CPU have no kernel \"{}\" for these operands", kernel.name),
              "set run.scope = \"attention\"");
     refused[id] = refused[id] || !is_known_work(plan, post);
-    multiplies = multiplies || (kernel.contracts && find_local_kernel(kernel.name) == nullptr);
   }
-  if (multiplies && !kernels::gemm_unavailable().empty())
-    refuse(fmt::format("a whole layer needs matrix products, and {}", kernels::gemm_unavailable()),
-           "install libdnnl-dev and configure again, or set run.scope = \"attention\" or run.mode = \"simulate\"");
   for (const Value& value : plan.values)
     if (value.given && value.tensors != kQueries && value.tensors != kKeysValues && value.tensors != kHiddenState)
       refuse(fmt::format("the input {} is not one of q, k, v and x", tensor_set_name(value.tensors)),

@@ -53,7 +53,12 @@ void drop_damaged_rows(Database& out, Damage& damage, std::string_view table,
 void drop_orphans(Database& out) {
   // A strategy is illegal when it has problems, and only then.
   out.execute("DELETE FROM strategy WHERE legal = (strategy_id IN (SELECT strategy_id FROM problem))");
-  out.execute("DELETE FROM run WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh)");
+  // Meshes of a strategy are numbered from 0.
+  out.execute(
+      "DELETE FROM strategy_mesh WHERE strategy_id IN (SELECT strategy_id FROM strategy_mesh GROUP BY 1 HAVING "
+      "max(mesh) >= count(*));"
+      "DELETE FROM strategy_group WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh);"
+      "DELETE FROM run WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh)");
   for (const MergedTable& table : merged_tables()) {
     if (table.rule != MergeRule::kHead) continue;
     std::vector<std::string> drops;

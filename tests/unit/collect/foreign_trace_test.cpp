@@ -138,10 +138,6 @@ TEST_F(ForeignTrace, IsExported) {
   EXPECT_EQ(count["X"], 2 * kEvents);
   EXPECT_EQ(processes, "gpu 0;trainer;");
 
-  export_store(folder_ / "out.db", find_export_format("csv"), folder_ / "tables", false);
-  std::ifstream csv(folder_ / "tables/counter.csv");
-  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(csv), {}, '\n'), kEvents + 1) << "with the names of columns";
-
   export_store(folder_ / "out.db", find_export_format("plain-sqlite"), folder_ / "plain.db", false);
   testing::MergedFile plain(folder_ / "plain.db");
   EXPECT_EQ(plain.number("SELECT count(*) FROM counter"), kEvents);

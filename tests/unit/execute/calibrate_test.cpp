@@ -243,9 +243,7 @@ TEST(Calibrate, EveryNumberSaysWhereItIsFrom) {
     const bool given = preset.sources.contains(std::string(field.name));
     EXPECT_TRUE(given || (!field.required && field.ref(preset) == field.ref(unset))) << field.name;
   }
-  EXPECT_THAT(
-      preset.sources.at("cost.gemm_ns_per_flop"),
-      ::testing::StartsWith(kernels::gemm_unavailable().empty() ? "measured: " : "modelled: half of the FMA peak"));
+  EXPECT_THAT(preset.sources.at("cost.gemm_ns_per_flop"), ::testing::StartsWith("measured: "));
   EXPECT_THAT(preset.sources.at("network.link_gbps"),
               ::testing::AnyOf(::testing::StartsWith("measured: fp32 exchanges"), "not measured: lost in noise"));
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "backend/execute/cpu/measure.h"
-#include "kernels/gemm.h"
 #include "tests/unit/execute/layer_cases.h"
 
 namespace spscope {
@@ -14,15 +13,8 @@ using testing::layer_request;
 using testing::plan_of;
 using testing::run_and_check;
 
-class WholeLayer : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
-  }
-};
-
 // Where weights are cut, shares of the hidden state and of norm statistics are added up.
-TEST_F(WholeLayer, EqualsTheReferenceWhetherTokensOrWeightsAreCut) {
+TEST(WholeLayer, EqualsTheReferenceWhetherTokensOrWeightsAreCut) {
   for (const LayerBlock block : {LayerBlock::kWan, LayerBlock::kJoint, LayerBlock::kDoubleStream,
                                  LayerBlock::kSingleStream, LayerBlock::kSpatialTemporal})
     for (const char* strategy : {"ulysses", "megatron_tp"}) {
@@ -35,7 +27,7 @@ TEST_F(WholeLayer, EqualsTheReferenceWhetherTokensOrWeightsAreCut) {
 
 // Of rows of 8 channels some have little variance, and their norms amplify the rounding of bf16: right layers may
 // exceed what wide rows are off by.
-TEST_F(WholeLayer, OfFewChannelsPasses) {
+TEST(WholeLayer, OfFewChannelsPasses) {
   const Request request = layer_request(
       {.block = LayerBlock::kSpatialTemporal, .dtype = Dtype::kBf16, .mlps = 2, .heads = 1, .head_dim = 8, .ffn = 16});
   const Plan plan = plan_of(request, "single");
@@ -48,19 +40,12 @@ TEST_F(WholeLayer, OfFewChannelsPasses) {
   EXPECT_GT(largest, 5e-4);
 }
 
-TEST_F(WholeLayer, IsMeasuredRankByRank) {
+TEST(WholeLayer, IsMeasuredRankByRank) {
   const Request request = layer_request({.ranks = 2, .dtype = Dtype::kBf16});
   const Plan plan = plan_of(request, "ulysses");
   const std::vector<std::int64_t> ns = measure(plan, request, generate_activations(request, 5));
   for (std::size_t id = 0; id < plan.ops.size(); ++id)
     EXPECT_TRUE(plan.kind_of(plan.ops[id]) != PostKind::kLocal || ns[id] > 0) << id;
-}
-
-TEST(WholeLayerWithoutMatrixProducts, IsRefusedWithTheReason) {
-  if (kernels::gemm_unavailable().empty()) GTEST_SKIP() << "oneDNN is there";
-  const std::vector<Problem> problems = cannot_execute(plan_of(layer_request({}), "single"));
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_NE(problems[0].message.find("built without oneDNN"), std::string::npos);
 }
 
 }  // namespace

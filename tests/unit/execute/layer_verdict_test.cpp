@@ -19,9 +19,6 @@ using testing::plan_of;
 
 class LayerVerdict : public ::testing::TestWithParam<Dtype> {
  protected:
-  void SetUp() override {
-    if (!kernels::gemm_unavailable().empty()) GTEST_SKIP() << kernels::gemm_unavailable();
-  }
   static LayerCase a_case(LayerBlock block) { return {.block = block, .dtype = GetParam()}; }
 
   // Of a run of `wrong`, judged by `right`, with parameters and input of `right`.

@@ -37,7 +37,6 @@ struct Matrix {
 class GemmOfSize : public ::testing::TestWithParam<std::tuple<std::tuple<int, int, int>, Dtype, bool>> {};
 
 TEST_P(GemmOfSize, IsTheSumOfProducts) {
-  if (!gemm_unavailable().empty()) GTEST_SKIP() << gemm_unavailable();
   const auto [size, wanted, accumulate] = GetParam();
   const auto [rows, depth, columns] = size;
   const Dtype inputs = gemm_input_dtype(wanted);
@@ -84,12 +83,6 @@ TEST(GemmRows, GoFromCellsToRowsAndBack) {
     unpack_rows(columns, tokens, width, rows.data(), stride, width, back.data());
     EXPECT_EQ(back, cells);
   }
-}
-
-TEST(Gemm, WithoutALibrarySaysSo) {
-  if (gemm_unavailable().empty()) GTEST_SKIP() << "oneDNN is there";
-  EXPECT_EQ(gemm_input_dtype(Dtype::kBf16), Dtype::kFp32);
-  EXPECT_THROW(Gemm({1, 1, 1, 1, 1, 1}), Error);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Runs a test once for each instruction set that both the build and this processor have; without Highway there is one.
+// Runs a test once for each instruction set that both the build and this processor have.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#if SPSCOPE_WITH_HIGHWAY
 
 #include <hwy/targets.h>
 
@@ -20,22 +18,6 @@ inline void choose_target(std::int64_t target) {
   hwy::SetSupportedTargetsForTest(target);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
-
-}  // namespace spscope::kernels
-
-#else
-
-namespace spscope::kernels {
-
-inline std::vector<std::int64_t> supported_targets() { return {1}; }
-inline std::string target_name(std::int64_t) { return "portable"; }
-inline void choose_target(std::int64_t) {}
-
-}  // namespace spscope::kernels
-
-#endif
-
-namespace spscope::kernels {
 
 class EachTarget : public ::testing::TestWithParam<std::int64_t> {
  protected:

@@ -54,7 +54,7 @@ class EndOfRun : public ::testing::Test {
   TemporaryFolder folder_;
   const std::string scratch_ = folder_ / "scratch", out_ = folder_ / "out.db";
   const Job job_;
-  const RunSetup setup_{job_, out_, false, "", "", "test"};
+  const RunSetup setup_{job_, out_, false, "", "test"};
   RunOutput output_;
   const ProgressPage page_{folder_ / "page"};
   Listener listener_;

@@ -26,9 +26,9 @@ TEST(LodLevel, EveryBucketEqualsBruteForce) {
       for (int shift = lod_base_shift(kind.count, events.front().begin_ns, until_ns); shift <= 61; ++shift) {
         const std::int64_t around =
             lod_bucket(events[static_cast<std::size_t>(rng.below(std::ssize(events)))].begin_ns, shift);
-        const std::int64_t end_of_time = std::int64_t{1} << (62 - shift);  // brute force counts with ends of buckets
-        const std::int64_t first = std::max(around - rng.below(20), -end_of_time),
-                           end = std::min(first + 1 + rng.below(40), end_of_time);
+        const std::int64_t furthest = std::int64_t{1} << (62 - shift);  // brute force counts with ends of buckets
+        const std::int64_t first = std::max(around - rng.below(20), -furthest),
+                           end = std::min(first + 1 + rng.below(40), furthest);
         if (first >= end) continue;
         LodLevel level{shift, first, std::vector<LodBucket>(static_cast<std::size_t>(end - first))};
         add_events(level, events, until_ns);

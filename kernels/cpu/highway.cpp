@@ -9,7 +9,7 @@
 #include "kernels/cpu/vector_code.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/highway/highway.cpp"
+#define HWY_TARGET_INCLUDE "kernels/cpu/highway.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

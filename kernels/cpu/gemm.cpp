@@ -55,8 +55,6 @@ struct Gemm::Primitive {
   dnnl::matmul product;
 };
 
-std::string_view gemm_unavailable() { return {}; }
-
 Dtype gemm_input_dtype(Dtype dtype) {
   const bool multiplies_bf16 = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16;
   return multiplies_bf16 ? dtype : Dtype::kFp32;
