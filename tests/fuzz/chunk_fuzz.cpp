@@ -4,7 +4,6 @@
 
 #include "backend/base/check.h"
 #include "backend/store/chunk/chunk_codec.h"
-#include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace spscope::fuzz {

@@ -1,8 +1,7 @@
-// A finished file with damage: bytes anywhere in one of four inputs, rows, values and blobs in the others.
+// A finished file of which another program changed bytes.
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/read_store.h"
 #include "tests/fuzz/sample_plans.h"
-#include "tests/fuzz/store_mutator.h"
 
 namespace spscope::fuzz {
 

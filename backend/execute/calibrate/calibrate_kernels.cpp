@@ -264,23 +264,18 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
   Series moves = move_series(cpu_sizes(options), options.dtype);
   run_series(moves, (1 - kAttendShare - kTileShare - kGemmShare) * options.seconds, options);
   const LinearFit move = fit_series(moves);
-  double gemm_ns_per_flop = 0;
-  if (kernels::gemm_unavailable().empty()) {
-    if (options.on_phase) options.on_phase("matrix products");
-    Series gemms = gemm_series(options);
-    run_series(gemms, kGemmShare * options.seconds, options);
-    const LinearFit gemm = fit_series(gemms);
-    gemm_ns_per_flop = gemm.coefficients[0];
-    result.gemm = gemm.quality;
-  }
+  if (options.on_phase) options.on_phase("matrix products");
+  Series gemms = gemm_series(options);
+  run_series(gemms, kGemmShare * options.seconds, options);
+  const LinearFit gemm = fit_series(gemms);
+  result.gemm = gemm.quality;
   result.fma_gflop_per_s = std::max(result.fma_gflop_per_s, kernels::measure_fma_gflop_per_s());
-  if (gemm_ns_per_flop == 0) gemm_ns_per_flop = 2 / result.fma_gflop_per_s;
   result.cost = {.provenance = Provenance::kMeasured,
                  .attend_ns_per_launch = attend.coefficients[0],
                  .attend_ns_per_row = attend.coefficients[1],
                  .attend_ns_per_pair_channel = attend.coefficients[2],
                  .move_ns_per_byte = move.coefficients[0],
-                 .gemm_ns_per_flop = gemm_ns_per_flop,
+                 .gemm_ns_per_flop = gemm.coefficients[0],
                  .small_tile = small_tile_of(tiles, attend)};
   result.attend = attend.quality;
   result.move = move.quality;

@@ -1,8 +1,5 @@
 #include "backend/store/sqlite/checked_file.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -14,7 +11,6 @@ namespace spscope {
 namespace {
 
 constexpr int kGetPageCheck = 0x53505343;  // an opcode of our own for sqlite3_file_control
-constexpr std::size_t kMaxPageBytes = 65536;
 constexpr std::int64_t kFileHeaderBytes = 100;
 constexpr int kSubpageRead = 0x8000;  // SQLITE_IOCAP_SUBPAGE_READ, which older SQLite does not declare
 
@@ -36,44 +32,29 @@ ReadBytes reader_of(sqlite3_file* file) {
   };
 }
 
-bool is_right(PageCheck& check, std::uint32_t number, std::span<const std::uint8_t> page) {
-  if (check.checksums.match(number, page)) return true;
-  check.refused = number;
-  return false;
-}
-
 int close_file(sqlite3_file* file) noexcept {
   delete std::exchange(checked(file).check, nullptr);
   return methods(file).xClose(inner(file));
 }
 
-int read_checked(sqlite3_file* file, std::uint8_t* out, int amount, sqlite3_int64 offset) {
+int read_file(sqlite3_file* file, void* out, int amount, sqlite3_int64 offset) noexcept {
   PageCheck* const check = checked(file).check;
   if (check == nullptr || check->checksums.state != PageChecksums::State::kThere)
     return methods(file).xRead(inner(file), out, amount, offset);
   const auto page_bytes = std::int64_t{check->checksums.page_bytes};
   const std::int64_t page = offset / page_bytes, begin = offset % page_bytes;
   if (page >= std::ssize(check->checksums.crc32c)) return methods(file).xRead(inner(file), out, amount, offset);
-  const auto number = static_cast<std::uint32_t>(page + 1);
-  if (begin + amount > page_bytes) {  // by a header with another size of pages: these bytes have no checksum
-    check->refused = number;
-    return SQLITE_CORRUPT;
-  }
-  if (amount == page_bytes) {
-    const int code = methods(file).xRead(inner(file), out, amount, offset);
-    if (code != SQLITE_OK) return code;
-    return is_right(*check, number, {out, static_cast<std::size_t>(amount)}) ? SQLITE_OK : SQLITE_CORRUPT;
-  }
-  // SQLite looks at the header before it knows the size of a page, and then reads the page. Other parts of pages are
-  // read by SQLite 3.47 and newer, when it is told that they may be.
-  std::array<std::uint8_t, kMaxPageBytes> whole;
-  const std::span<std::uint8_t> all(whole.data(), static_cast<std::size_t>(page_bytes));
-  const int code = methods(file).xRead(inner(file), all.data(), static_cast<int>(page_bytes), page * page_bytes);
-  if (code != SQLITE_OK) return code;
+  // SQLite looks at the header before it knows the size of a page, and then reads the page.
   const bool is_header = page == 0 && begin + amount <= kFileHeaderBytes;
-  if (!is_right(*check, number, all) && !is_header) return SQLITE_CORRUPT;
-  std::memcpy(out, all.data() + begin, static_cast<std::size_t>(amount));
-  return SQLITE_OK;
+  if (begin == 0 && amount == page_bytes) {
+    const int code = methods(file).xRead(inner(file), out, amount, offset);
+    const std::span read(static_cast<const std::uint8_t*>(out), static_cast<std::size_t>(amount));
+    if (code != SQLITE_OK || check->checksums.match(static_cast<std::uint32_t>(page + 1), read)) return code;
+  } else if (is_header) {
+    return methods(file).xRead(inner(file), out, amount, offset);
+  }
+  check->refused = static_cast<std::uint32_t>(page + 1);  // also by a header with another size of pages
+  return SQLITE_CORRUPT;
 }
 
 // SQLite calls what follows and knows no exceptions: the only one is that memory runs out.
@@ -81,10 +62,6 @@ template <typename Step>
 int code_of(const Step& step) noexcept {
   const Result<int> code = capture(step);
   return code ? *code : SQLITE_NOMEM;
-}
-
-int read_file(sqlite3_file* file, void* out, int amount, sqlite3_int64 offset) noexcept {
-  return code_of([&] { return read_checked(file, static_cast<std::uint8_t*>(out), amount, offset); });
 }
 
 int control_file(sqlite3_file* file, int operation, void* argument) noexcept {

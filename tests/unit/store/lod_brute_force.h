@@ -126,9 +126,4 @@ inline std::vector<std::uint8_t> brute_force_strip(const std::vector<LodBucket>&
   return strip;
 }
 
-inline std::vector<std::uint8_t> brute_force_strip(const std::vector<SpanEvent>& events, int shift, std::int64_t first,
-                                                   std::int64_t end, std::int64_t until_ns) {
-  return brute_force_strip(brute_force(events, shift, first, end, until_ns), shift);
-}
-
 }  // namespace spscope::testing

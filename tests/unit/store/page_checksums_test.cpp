@@ -5,7 +5,6 @@
 
 #include "backend/store/check_pages.h"
 #include "backend/store/merge/merge_shards.h"
-#include "backend/store/sqlite/checked_file.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "tests/unit/store/sample_store.h"
 
@@ -135,34 +134,6 @@ TEST_F(StoredPages, EveryBitOfHeaderAndTrailerIsRefusedOrHarmless) {
   for (std::size_t bit = trailer; bit < trailer + 8 * 16; ++bit) {
     write_file(path_, flipped(whole_, bit));
     EXPECT_EQ(check_pages(path_).state, PageChecksums::State::kDamaged) << bit;
-  }
-}
-
-// As newer SQLite reads the ends of long values.
-TEST_F(StoredPages, PartsOfPagesAreChecked) {
-  const std::size_t page = root_of("run") - 1;
-  for (const std::size_t damaged : {std::size_t{0}, page}) {
-    write_file(path_, flipped(whole_, 8 * (damaged * page_bytes_ + 200)));
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open_v2(path_.c_str(), &db, SQLITE_OPEN_READONLY, checked_vfs()), SQLITE_OK);
-    sqlite3_file* file = nullptr;
-    ASSERT_EQ(sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file), SQLITE_OK);
-    const auto read = [&](std::size_t in_page, std::size_t offset, int bytes) {
-      std::string out(static_cast<std::size_t>(bytes), '\0');
-      return file->pMethods->xRead(file, out.data(), bytes, static_cast<sqlite3_int64>(in_page * page_bytes_ + offset));
-    };
-    EXPECT_EQ(read(0, 0, 100), SQLITE_OK);
-    EXPECT_EQ(read(0, 24, 16), SQLITE_OK);
-    EXPECT_EQ(read(0, 200, 16), damaged == 0 ? SQLITE_CORRUPT : SQLITE_OK);
-    EXPECT_EQ(read(page, 8, 16), damaged == 0 ? SQLITE_OK : SQLITE_CORRUPT);
-    EXPECT_EQ(file->pMethods->xDeviceCharacteristics(file) & 0x8000, 0);  // parts are not asked for
-    // A read across the border of pages, as with a wrong size of pages in the header.
-    page_check(db)->refused = 0;
-    EXPECT_EQ(read(page, 8, static_cast<int>(page_bytes_)), SQLITE_CORRUPT);
-    EXPECT_EQ(page_check(db)->refused, page + 1);
-    EXPECT_EQ(read(0, 0, 2 * static_cast<int>(page_bytes_)), SQLITE_CORRUPT);
-    EXPECT_EQ(page_check(db)->refused, 1u);
-    sqlite3_close(db);
   }
 }
 
