@@ -1,12 +1,12 @@
 """R5: files of at most 600 lines, headers of at most 200, functions of at most 80, a README of at most 120, and pages of docs of
-at most 4,050 together; R7: `#pragma once` comes first."""
+at most 4,000 together; R7: `#pragma once` comes first."""
 import re
 
 from tree import SOURCES, Finding, code_only, line_of
 
 RULES = {"R5": "files, headers and functions stay small", "R7": "headers start with #pragma once"}
 FILE_LINES, HEADER_LINES, FUNCTION_LINES = 600, 200, 80
-README_LINES, DOCS_LINES = 120, 4050
+README_LINES, DOCS_LINES = 120, 4000
 CONTAINER = re.compile(r"\b(namespace|class|struct|enum|union|extern)\b")
 
 
