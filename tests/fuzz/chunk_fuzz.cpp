@@ -2,6 +2,7 @@
 // must be as many records as the header says, within its bounds, and the columns must be readable to the end.
 #include <cstring>
 
+#include "backend/base/bytes.h"
 #include "backend/base/check.h"
 #include "backend/store/chunk/chunk_codec.h"
 #include "tests/fuzz/fuzz_target.h"

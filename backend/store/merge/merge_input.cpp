@@ -58,7 +58,6 @@ void open_database(MergeSource& source, Damage& damage, const std::shared_ptr<Op
     const Error fault = opened.error();
     require_descriptors(fault);
     damage.require_tolerated(fault);
-    if (fault.code() == ErrorCode::kStoreVersion) throw fault;
     open = [path = source.path] { return open_damaged(path, keeps_log(path)); };
     opened = capture(open);
     if (!opened && opened.error().code() == ErrorCode::kStoreVersion) throw opened.error();
@@ -124,8 +123,8 @@ void read_tracks(MergeSource& source, Damage& damage) {
   for (SourceTrack& track : source.tracks) {
     std::ranges::stable_sort(track.chunks, {}, &ChunkPlace::seq);
     // A damaged page may be another one's copy.
-    const auto repeated = std::ranges::unique(track.chunks, {}, &ChunkPlace::seq);
-    track.chunks.erase(repeated.begin(), repeated.end());
+    const auto repeated = [](const ChunkPlace& a, const ChunkPlace& b) { return a.seq == b.seq; };
+    track.chunks.erase(std::unique(track.chunks.begin(), track.chunks.end(), repeated), track.chunks.end());
   }
 }
 

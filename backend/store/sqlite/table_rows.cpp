@@ -46,7 +46,8 @@ UnreadRows read_rows(Database& db, std::string_view table, std::string_view colu
 }
 
 void require_damage(const Error& error) {
-  if (memory_was_refused() || error.code() == ErrorCode::kStoreWrite) throw error;
+  const bool is_damage = error.code() != ErrorCode::kStoreWrite && error.code() != ErrorCode::kStoreVersion;
+  if (memory_was_refused() || !is_damage) throw error;
 }
 
 }  // namespace spscope

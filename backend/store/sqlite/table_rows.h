@@ -25,8 +25,8 @@ struct UnreadRows {
 UnreadRows read_rows(Database& db, std::string_view table, std::string_view columns,
                      const std::function<void(const Statement&)>& read);
 
-// Throws the error again unless it is damage of what is read: lack of memory and a fault of the output are not, and end
-// a merge however tolerant it is.
+// Throws the error again unless it is damage of what is read: lack of memory, a fault of the output and another schema
+// are not, and end a merge however tolerant it is.
 void require_damage(const Error& error);
 
 }  // namespace spscope

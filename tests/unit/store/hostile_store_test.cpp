@@ -1,5 +1,4 @@
 // Files that are damaged, foreign, newer, or made to do harm: each is refused with its reason or read without harm.
-
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {
@@ -51,7 +50,7 @@ class HostileStore : public ::testing::Test {
 TEST_F(HostileStore, WhatIsNoStoreIsNamed) {
   write_file(folder_ / "text", "not a database");
   tamper(folder_ / "theirs.db", "CREATE TABLE meta (key, value)");
-  tamper(folder_ / "empty.db", "PRAGMA application_id = 1397773123; CREATE TABLE a (b)");
+  tamper(folder_ / "empty.db", "PRAGMA application_id = 1397773123; PRAGMA user_version = 2; CREATE TABLE a (b)");
   for (const auto& [path, code] : {std::pair(folder_ / "absent.db", ErrorCode::kStoreOpen),
                                    {folder_.path().string(), ErrorCode::kStoreOpen},
                                    {"/dev/null", ErrorCode::kStoreOpen},
@@ -71,7 +70,7 @@ TEST_F(HostileStore, ANewerFileIsRefusedWithBothNumbers) {
 }
 
 TEST_F(HostileStore, AnOlderFileIsRefusedWithBothNumbers) {
-  tamper(path_, "UPDATE meta SET value = '1' WHERE key = 'schema_version'");
+  tamper(path_, "PRAGMA user_version = 1");
   const Error error = error_of([&] { StoreReader reader(path_); });
   EXPECT_EQ(error.code(), ErrorCode::kStoreVersion);
   EXPECT_NE(std::string(error.what()).find("has schema 1; this program reads schema 2"), std::string::npos);
