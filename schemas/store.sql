@@ -1,4 +1,4 @@
--- The tables of a store, schema 1. A store is one finished run or comparison in one file; backend/store is the only
+-- The tables of a store, schema 2. A store is one finished run or comparison in one file; backend/store is the only
 -- code that writes it. Times are whole nanoseconds; numbers of enumerations are spelled out in enum_name. Types are
 -- checked by CHECK and not by STRICT, which SQLite has only since 3.37.
 --
@@ -107,7 +107,7 @@ CREATE TABLE strategy_node (
 CREATE TABLE strategy_mesh (
   strategy_id INTEGER NOT NULL REFERENCES strategy CHECK (typeof(strategy_id) = 'integer'),  -- strategy
   mesh INTEGER NOT NULL CHECK (typeof(mesh) = 'integer'),  -- number of the mesh, in the order of first use
-  -- ranks of a Ulysses group; 0 when not known, in a file that was recovered
+  -- ranks of a Ulysses group; 0 when not known, of programs that were observed
   ulysses INTEGER NOT NULL CHECK (typeof(ulysses) = 'integer'),
   ring INTEGER NOT NULL CHECK (typeof(ring) = 'integer'),  -- ranks of a ring; 0 when not known
   PRIMARY KEY (strategy_id, mesh)
@@ -503,12 +503,12 @@ CREATE TABLE lod_busy (
   PRIMARY KEY (pyramid_id, bucket, category)
 ) WITHOUT ROWID;
 
--- Buckets in one byte each: the leading category and how busy, for every shift up to the first with two buckets.
+-- Buckets in one byte each: the leading category and how busy, for every shift up to the first with at most two.
 CREATE TABLE lod_strip (
   pyramid_id INTEGER NOT NULL REFERENCES pyramid CHECK (typeof(pyramid_id) = 'integer'),  -- pyramid
   shift INTEGER NOT NULL CHECK (typeof(shift) = 'integer'),  -- width of a bucket: 1 << shift nanoseconds
   first_bucket INTEGER NOT NULL CHECK (typeof(first_bucket) = 'integer'),  -- bucket that data begins with
   num_buckets INTEGER NOT NULL CHECK (typeof(num_buckets) = 'integer'),  -- buckets in data
-  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets, encoded as docs/file-format.md describes
+  data BLOB NOT NULL CHECK (typeof(data) = 'blob'),  -- the buckets: backend/store/pyramid/lod_codec.h
   PRIMARY KEY (pyramid_id, shift, first_bucket)
 );

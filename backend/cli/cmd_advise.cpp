@@ -92,7 +92,7 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   std::size_t rows = kMostRows;
   std::string text;
   do text = printed(flags, answer, facts, rows, supposed_times, next, terminal_style(context.color));
-  while (!flags.all && std::ranges::count(text, '\n') > kMostLines && --rows >= kFewestRows);
+  while (!flags.all && !supposed_times && std::ranges::count(text, '\n') > kMostLines && --rows >= kFewestRows);
   context.out << text;
   return can_run ? kExitDone : kExitUsage;
 }

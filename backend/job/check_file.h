@@ -19,13 +19,12 @@ struct FileFindings {
   std::int64_t bad_pages = 0;       // that differ from their checksums
   bool bad_page_checksums = false;  // these are damaged themselves
   std::int64_t bad_chunks = 0;      // that cannot be decoded
-  std::int64_t bad_rows =
-      0;  // layer passes whose plan or timeline cannot be read, masks that their recipe does not give
+  std::int64_t bad_rows = 0;        // layer passes without a readable plan or timeline, masks of another hash
 };
 
 // Reads every part of the file once: its pages with their checksums, events with theirs, plans, timelines, clocks,
-// incidents. Masks with a recipe are made again and their hash compared. Damage is counted; throws Error when the file
-// cannot be opened.
+// incidents. Masks with a recipe are made again and their hash compared. Damage of these
+// is counted; throws Error when the file cannot be opened, or another part of a file with sound pages cannot be read.
 FileFindings check_file(const std::string& path);
 
 }  // namespace spscope

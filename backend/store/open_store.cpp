@@ -86,8 +86,6 @@ std::int64_t big_endian(std::string_view header, std::size_t at, std::size_t byt
   return x;
 }
 
-// What SQLite would only notice later: a file cut short, or one that was never finished. Offsets are those of SQLite's
-// file format: page size at 16 (1 means 65,536), write format at 18 (2 is write-ahead log), number of pages at 28.
 // Files of drafts of this format are not read.
 void check_schema(const std::string& path, std::int64_t version) {
   if (version < kMinReader)
@@ -96,6 +94,9 @@ void check_schema(const std::string& path, std::int64_t version) {
                 "run again what made it");
 }
 
+// What SQLite would only notice later: a file cut short, or one that was never finished. Offsets are those of SQLite's
+// file format: page size at 16 (1 means 65,536), write format at 18 (2 is write-ahead log), number of pages at 28,
+// user_version at 60.
 void check_header(const std::string& path) {
   std::string header = header_of(path);
   header.resize(kHeaderBytes);
@@ -111,7 +112,7 @@ void check_header(const std::string& path) {
     throw Error(ErrorCode::kStoreOpen,
                 fmt::format("\"{}\" was being changed by another program that stopped half way", path),
                 "open it once with that program, or copy it again from where it was made");
-  check_schema(path, big_endian(header, 60, 4));  // PRAGMA user_version
+  check_schema(path, big_endian(header, 60, 4));
   const std::int64_t page_bytes = big_endian(header, 16, 2) == 1 ? 65536 : big_endian(header, 16, 2);
   const std::int64_t wanted = page_bytes * big_endian(header, 28, 4);
   if (::stat(path.c_str(), &status) == 0 && status.st_size < wanted)

@@ -5,7 +5,8 @@
 //   mpirun -n N mpi_conformance [--ranks-per-node N] [--plans N] [--private-page]
 //                   [--fail | --hang | --compute | --stop | --stop-last | --files | --refused]
 //
-// --ranks-per-node makes a node of every N processes of the host. --plans runs about N of the set, evenly over it.
+// --ranks-per-node makes a node of every N processes of the host. --plans runs N of the set, evenly over it, and all
+// when it has fewer.
 // --fail: rank 1 throws in the middle of a plan, and all processes must report just that. --hang: it goes no further.
 // --compute: it computes for longer than the patience of the others, which is no fault.
 // --stop: its process is stopped, and all others must name it; --stop-last: in its last op, when nobody needs it.

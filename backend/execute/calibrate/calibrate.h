@@ -62,7 +62,7 @@ struct Calibration {
   std::vector<DeviceFact> device;             // of the GPU that was measured; empty: the CPU
 };
 
-// One rank, computing alone. Without oneDNN gemm_ns_per_flop is modelled as half of the peak.
+// One rank, computing alone.
 KernelCalibration calibrate_kernels(const CalibrateOptions& options = {});
 
 // Two ranks. Latency and bandwidth are those of an exchange in both directions at once, from when the slower rank could

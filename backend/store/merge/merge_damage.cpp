@@ -50,13 +50,14 @@ void drop_damaged_rows(Database& out, Damage& damage, std::string_view table,
 }
 
 // Rows that refer to a lost row, parents first. A key has one name in all tables.
-void drop_orphans(Database& out) {
+void drop_orphans(Database& out, Damage& damage) {
+  const int before = sqlite3_total_changes(out.handle());
   // A strategy is illegal when it has problems, and only then.
   out.execute("DELETE FROM strategy WHERE legal = (strategy_id IN (SELECT strategy_id FROM problem))");
   // Meshes of a strategy are numbered from 0.
   out.execute(
       "DELETE FROM strategy_mesh WHERE strategy_id IN (SELECT strategy_id FROM strategy_mesh GROUP BY 1 HAVING "
-      "max(mesh) >= count(*));"
+      "min(mesh) < 0 OR max(mesh) >= count(*));"
       "DELETE FROM strategy_group WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh);"
       "DELETE FROM run WHERE (strategy_id, mesh) NOT IN (SELECT strategy_id, mesh FROM strategy_mesh)");
   for (const MergedTable& table : merged_tables()) {
@@ -69,10 +70,17 @@ void drop_orphans(Database& out) {
     keys.reset();
     for (const std::string& drop : drops) out.execute(drop);
   }
+  // A finished run has figures of each rank of its plan.
   out.execute(
       "UPDATE run SET plan_id = NULL, finished = 0 WHERE plan_id IS NOT NULL AND plan_id NOT IN (SELECT plan_id FROM "
       "plan);"
-      "UPDATE repeat SET has_timeline = 0 WHERE run_id IN (SELECT run_id FROM run WHERE plan_id IS NULL)");
+      "UPDATE run SET finished = 0 WHERE finished AND (SELECT ranks FROM plan p WHERE p.plan_id = run.plan_id) <> "
+      "(SELECT count(*) FROM rank_usage u WHERE u.run_id = run.run_id);"
+      "UPDATE repeat SET has_timeline = 0 WHERE has_timeline AND run_id IN (SELECT run_id FROM run WHERE plan_id IS "
+      "NULL)");
+  if (const int rows = sqlite3_total_changes(out.handle()) - before; rows > 0)
+    damage.notes.push_back(
+        fmt::format("{} rows refer to what is lost: they are left out, or count as not finished", rows));
 }
 
 // Where rows of a table of figures are lost, nobody knows of which runs.
@@ -145,7 +153,7 @@ void check_chunks(MergeSource& source, Damage& damage) {
 void make_consistent(Database& out, std::span<MergeSource> sources, Damage& damage) {
   drop_damaged_rows(out, damage, "plan", [&](std::int64_t id) { load_plan(out, PlanId{id}); });
   drop_damaged_rows(out, damage, "mask", [&](std::int64_t id) { load_mask(out, StoredMaskId{id}); });
-  if (!damage.lost.empty()) drop_orphans(out);
+  drop_orphans(out, damage);
   unfinish_incomplete(out, damage);
   drop_unknown_runs(out, sources, damage);
   require_content(out, sources, damage);

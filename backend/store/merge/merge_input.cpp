@@ -110,10 +110,10 @@ SourceTrack& source_track(MergeSource& source, std::int64_t id) {
 void read_tracks(MergeSource& source, Damage& damage) {
   read_table(source, "track", kTrackColumns, damage, [&](const Statement& row) {
     const Track track = track_of(row);  // a row that makes no sense throws here, before it has a place
+    if (!source.place_of_track.emplace(track.track_id, source.tracks.size()).second)
+      throw Error(ErrorCode::kStoreCorrupt, fmt::format("cannot read \"{}\": a track is there twice", source.path));
     source.tracks.push_back({.track = track, .ledger = {}, .chunks = {}});
   });
-  for (std::size_t i = 0; i < source.tracks.size(); ++i)
-    source.place_of_track.emplace(source.tracks[i].track.track_id, i);
   read_table(source, "ledger", "track_id, sent, stored, dropped, unreadable, lost", damage, [&](const Statement& row) {
     source_track(source, row.integer(0)).ledger = {TrackId{row.integer(0)}, row.integer(1), row.integer(2),
                                                    row.integer(3),          row.integer(4), row.integer(5)};

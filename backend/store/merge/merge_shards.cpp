@@ -234,8 +234,13 @@ MergeReport merge_shards(OutputFile& out, std::span<const std::string> shards, c
   std::vector<MergeSource> sources = open_sources(shards, damage);
   MergeReport report;
   for (const MergeSource& source : sources) report.shards += source.db != nullptr;
-  if (report.shards == 0)
-    throw sources.empty() ? Error(ErrorCode::kStoreCorrupt, "there are no shards to read") : *sources.front().fault;
+  if (report.shards == 0) {
+    if (sources.empty()) throw Error(ErrorCode::kStoreCorrupt, "there are no shards to read");
+    const Error& fault = *sources.front().fault;
+    throw fault.code() != ErrorCode::kStoreCorrupt
+        ? fault
+        : Error(fault.code(), fault.what(), "copy it again from where it was made, or run again");
+  }
   out.clear();  // of what an earlier attempt left
   {
     Database db = Database::create(out.held_path(), out.path());

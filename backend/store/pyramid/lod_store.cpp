@@ -150,7 +150,8 @@ struct LodReader::State {
       const auto found = levels.find(rows.integer(0));
       if (found == levels.end()) continue;
       LodLevel& level = *found->second;
-      const std::int64_t bucket = rows.integer(2);
+      constexpr std::int64_t kFurthest = std::int64_t{1} << kMaxLodShift;
+      const std::int64_t bucket = rows.integer(2, -kFurthest, kFurthest);
       if (level.buckets.empty()) {
         level.first_bucket = bucket;
         level.shift = static_cast<int>(rows.integer(1, 0, kMaxLodShift));

@@ -1,5 +1,7 @@
 #include "backend/store/sqlite/checked_file.h"
 
+#include <array>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -11,6 +13,7 @@ namespace spscope {
 namespace {
 
 constexpr int kGetPageCheck = 0x53505343;  // an opcode of our own for sqlite3_file_control
+constexpr std::size_t kMaxPageBytes = 65536;
 constexpr std::int64_t kFileHeaderBytes = 100;
 constexpr int kSubpageRead = 0x8000;  // SQLITE_IOCAP_SUBPAGE_READ, which older SQLite does not declare
 
@@ -44,14 +47,19 @@ int read_file(sqlite3_file* file, void* out, int amount, sqlite3_int64 offset) n
   const auto page_bytes = std::int64_t{check->checksums.page_bytes};
   const std::int64_t page = offset / page_bytes, begin = offset % page_bytes;
   if (page >= std::ssize(check->checksums.crc32c)) return methods(file).xRead(inner(file), out, amount, offset);
-  // SQLite looks at the header before it knows the size of a page, and then reads the page.
+  // SQLite looks at the header before it knows the size of a page, and then reads the page. From 3.45 on it reads the
+  // ends of long values in parts.
   const bool is_header = page == 0 && begin + amount <= kFileHeaderBytes;
-  if (begin == 0 && amount == page_bytes) {
-    const int code = methods(file).xRead(inner(file), out, amount, offset);
-    const std::span read(static_cast<const std::uint8_t*>(out), static_cast<std::size_t>(amount));
-    if (code != SQLITE_OK || check->checksums.match(static_cast<std::uint32_t>(page + 1), read)) return code;
-  } else if (is_header) {
-    return methods(file).xRead(inner(file), out, amount, offset);
+  if (is_header) return methods(file).xRead(inner(file), out, amount, offset);
+  if (begin + amount <= page_bytes) {
+    std::array<std::uint8_t, kMaxPageBytes> whole;
+    const std::span<std::uint8_t> all(whole.data(), static_cast<std::size_t>(page_bytes));
+    const int code = methods(file).xRead(inner(file), all.data(), static_cast<int>(page_bytes), page * page_bytes);
+    if (code != SQLITE_OK) return code;
+    if (check->checksums.match(static_cast<std::uint32_t>(page + 1), all)) {
+      std::memcpy(out, all.data() + begin, static_cast<std::size_t>(amount));
+      return SQLITE_OK;
+    }
   }
   check->refused = static_cast<std::uint32_t>(page + 1);  // also by a header with another size of pages
   return SQLITE_CORRUPT;

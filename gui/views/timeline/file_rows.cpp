@@ -151,8 +151,10 @@ class Loader {
     const StoredPyramid& pyramid = strips_[strip];
     FileRow row{.rank = pyramid.rank.value_or(kNoRank), .track = pyramid.track, .strip = static_cast<int>(strip)};
     const auto busy_ns = pyramid.busy_ns();
-    for (std::size_t c = 0; c < busy_ns.size(); ++c)
-      row.busy_ns[static_cast<std::size_t>(part_of(static_cast<EventCategory>(c), row.of()))] += busy_ns[c];
+    for (std::size_t c = 0; c < busy_ns.size(); ++c) {
+      std::int64_t& sum = row.busy_ns[static_cast<std::size_t>(part_of(static_cast<EventCategory>(c), row.of()))];
+      if (__builtin_add_overflow(sum, busy_ns[c], &sum)) sum = kNeverEnded;  // times of a file may be any
+    }
     if (!row.track) {
       row.label = fmt::format("rank {}", row.rank);
       add(std::move(row)).headed = false;

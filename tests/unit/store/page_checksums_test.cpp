@@ -137,6 +137,23 @@ TEST_F(StoredPages, EveryBitOfHeaderAndTrailerIsRefusedOrHarmless) {
   }
 }
 
+// As SQLite from 3.45 on reads the ends of long values.
+TEST_F(StoredPages, PartsOfPagesAreChecked) {
+  const std::size_t page = root_of("run") - 1;
+  write_file(path_, flipped(whole_, 8 * (page * page_bytes_ + 200)));
+  const Database db = Database::open_read_only(path_);
+  sqlite3_file* file = nullptr;
+  ASSERT_EQ(sqlite3_file_control(db.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file), SQLITE_OK);
+  char out[16];
+  const auto read = [&](std::size_t at) {
+    return file->pMethods->xRead(file, out, 16, static_cast<sqlite3_int64>(at));
+  };
+  EXPECT_EQ(read(24), SQLITE_OK);
+  EXPECT_EQ(read(page * page_bytes_ + 8), SQLITE_CORRUPT);
+  EXPECT_EQ(read((page - 1) * page_bytes_ + 8), SQLITE_OK);
+  EXPECT_EQ(std::string_view(out, 16), std::string_view(whole_).substr((page - 1) * page_bytes_ + 8, 16));
+}
+
 TEST_F(StoredPages, AnEditByAnotherProgramEndsTheChecksums) {
   const std::string sound = content();
   using enum PageChecksums::State;

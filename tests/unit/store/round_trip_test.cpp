@@ -73,7 +73,8 @@ TEST_F(Store, KeepsRuns) {
   EXPECT_EQ(fields(r), fields(sample_run(r.strategy_id, *r.plan_id)));
   EXPECT_EQ(reader.usage(r.run_id), (std::vector<RankUsage>{{0, 9.25, 100, 64, 32, 0, 3, 444, 555, true},
                                                             {1, 8, 90, 0, 0, 64, 0, 1, 0, true},
-                                                            {2, 0, 0, 0, 0, 32, 0, 1, 0, true}}));
+                                                            {2, 0, 0, 0, 0, 32, 0, 1, 0, true},
+                                                            {3, 0, 0, 0, 0, 0, 0, 1, 0, true}}));
   EXPECT_EQ(reader.traffic(r.run_id), (std::vector<Traffic>{{0, 1, "k", 2, 64}, {0, 2, "v", 1, 32}}));
   EXPECT_TRUE(reader.runs(reader.strategies()[1].strategy_id).empty());
 }

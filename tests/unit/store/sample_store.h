@@ -161,7 +161,8 @@ inline void write_sample(const std::string& path, const WriteOptions& options, c
   const RunId run = writer.add_run(record);
   const std::vector<RankUsage> usage = {{0, 9.25, 100, 64, 32, 0, 3, 444, 555, true},
                                         {1, 8, 90, 0, 0, 64, 0, 1, 0, true},
-                                        {2, 0, 0, 0, 0, 32, 0, 1, 0, true}};
+                                        {2, 0, 0, 0, 0, 32, 0, 1, 0, true},
+                                        {3, 0, 0, 0, 0, 0, 0, 1, 0, true}};
   writer.add_usage(run, usage);
   const std::vector<Traffic> traffic = {{0, 1, "k", 2, 64}, {0, 2, "v", 1, 32}};
   writer.add_traffic(run, traffic);
