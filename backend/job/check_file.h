@@ -23,8 +23,8 @@ struct FileFindings {
 };
 
 // Reads every part of the file once: its pages with their checksums, events with theirs, plans, timelines, clocks,
-// incidents. Masks with a recipe are made again and their hash compared. Damage of these
-// is counted; throws Error when the file cannot be opened, or another part of a file with sound pages cannot be read.
+// incidents. Masks with a recipe are made again and their hash compared. Damage of these is
+// counted. Throws Error when the file cannot be opened, or another part of a file with sound pages cannot be read.
 FileFindings check_file(const std::string& path);
 
 }  // namespace spscope

@@ -57,7 +57,7 @@ pid_t spawn(const std::vector<std::string>& command) {
   return child;
 }
 
-// The job of the ranks that mpirun started on this host, as they are told it.
+// The job of the ranks that mpirun started on this host, as their environment names it.
 struct MpiJob {
   std::string number;   // decimal; "": no rank has started yet
   std::string session;  // TMPDIR/ompi.HOST.UID/pid.MPIRUN, for the files of this mpirun; "" when it is not known

@@ -1,5 +1,5 @@
 """Cells of models x clusters x masks x engines: each is answered on 30 lines, its first sentence is complete, and an engine's
-command has that engine's flags alone. How long answers take is in bench/RESULTS.md.
+command has that engine's flags alone. bench/advise-times measures how long answers take.
 Usage: advise_cells.py PROGRAM SOURCE WIDE (0: a few of the 60)."""
 import itertools
 import re

@@ -1,4 +1,4 @@
-// A finished file of which another program changed bytes.
+// A finished file in which another program changed bytes.
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/read_store.h"
 #include "tests/fuzz/sample_plans.h"

@@ -80,10 +80,10 @@ void drop_orphans(Database& out, Damage& damage) {
       "NULL)");
   if (const int rows = sqlite3_total_changes(out.handle()) - before; rows > 0)
     damage.notes.push_back(
-        fmt::format("{} rows refer to what is lost: they are left out, or count as not finished", rows));
+        fmt::format("rows that refer to what is lost are left out, or count as not finished: {}", rows));
 }
 
-// Where rows of a table of figures are lost, nobody knows of which runs.
+// When rows of a table of figures are lost, no one knows which runs they belonged to.
 void unfinish_incomplete(Database& out, Damage& damage) {
   const auto lost_rows_of = [&](std::initializer_list<const char*> tables) {
     return std::ranges::any_of(tables, [&](const char* table) { return damage.lost.contains(table); });

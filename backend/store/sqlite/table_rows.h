@@ -12,7 +12,7 @@ namespace spscope {
 
 // What was left out.
 struct UnreadRows {
-  bool rest = false;           // all rows from some row on, which SQLite cannot read; nobody knows how many
+  bool rest = false;           // SQLite could not read on from some row; no one knows how many follow
   std::int64_t bad_rows = 0;   // rows that `read` rejected
   std::optional<Error> cause;  // the first error of either kind
 
