@@ -1,6 +1,7 @@
 #include "backend/mask/selection.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -22,7 +23,11 @@ float from_ordered_bits(std::uint32_t bits) {
 }
 
 // Buckets of weights in [0, 1], in their order: eight to a power of two.
-std::size_t bucket_of(float weight) { return std::bit_cast<std::uint32_t>(weight) >> 20; }
+constexpr int kBucketShift = 20;
+std::size_t bucket_of(float weight) { return std::bit_cast<std::uint32_t>(weight) >> kBucketShift; }
+float lowest_of_bucket(std::size_t bucket) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bucket) << kBucketShift);
+}
 
 // Two passes of radix selection: by the upper half of the bits, then by the lower half of those that share the upper
 // half of the answer.
@@ -148,46 +153,57 @@ Cut RowCut::find(std::span<const float> scores, std::size_t k) {
 }
 
 void set_by_cut(std::span<const float> scores, const Cut& cut, std::span<std::uint64_t> row) {
-  if (cut.ties == cut.ties_kept) return set_at_least(scores, cut.threshold, row);
+  if (cut.ties == cut.ties_kept) {
+    set_at_least(scores, cut.threshold, row);
+    return;
+  }
   CutTaker taker(cut);
   for (std::size_t j = 0; j < scores.size(); ++j) row[j / 64] |= std::uint64_t{taker.takes(scores[j])} << (j % 64);
 }
 
-void set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row) {
+int set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row) {
+  int count = 0;
   for (std::size_t first = 0; first < scores.size(); first += 64) {
     const std::size_t end = std::min(first + 64, scores.size());
     std::uint64_t word = 0;
     for (std::size_t j = first; j < end; ++j) word |= static_cast<std::uint64_t>(scores[j] >= threshold) << (j - first);
     row[first / 64] |= word;
+    count += std::popcount(word);
   }
+  return count;
 }
 
 // Sums of weight by the upper bits of the weights say in which bucket the running sum passes `cdf`; of that bucket the
-// heaviest are taken by halving.
+// heaviest are taken by halving. Weights of a bucket share their exponent, so that their sum in double is exact in any
+// order. Neighbours are often in one bucket, whose additions wait for each other: the row is summed from four places.
 int TopCdf::select(std::span<const float> logits, double cdf, std::span<std::uint64_t> row) {
   const float highest = *std::max_element(logits.begin(), logits.end());
   if (std::isinf(highest)) return 0;
-  weights_.resize(logits.size());
+  const std::size_t size = logits.size(), quarter = size / 4;
+  weights_.resize(size);
+  for (std::size_t j = 0; j < size; ++j) weights_[j] = std::exp(logits[j] - highest);
   bucket_sums_.assign(bucket_of(1.0F) + 1, 0);
-  double total = 0;
-  for (std::size_t j = 0; j < logits.size(); ++j) {
-    const float weight = std::exp(logits[j] - highest);
-    weights_[j] = weight;
-    bucket_sums_[bucket_of(weight)] += weight;
-    total += weight;
-  }
-  double wanted = cdf * total;
+  std::array<double, 4> sums = {};
+  const auto add = [&](std::size_t j, std::size_t part) {
+    bucket_sums_[bucket_of(weights_[j])] += weights_[j];
+    sums[part] += weights_[j];
+  };
+  for (std::size_t j = 0; j < quarter; ++j)
+    for (std::size_t part = 0; part < sums.size(); ++part) add(j + part * quarter, part);
+  for (std::size_t j = sums.size() * quarter; j < size; ++j) add(j, 0);
+  double wanted = cdf * (sums[0] + sums[1] + sums[2] + sums[3]);
   std::size_t border = bucket_sums_.size() - 1;
   for (; border > 0 && bucket_sums_[border] < wanted; --border) wanted -= bucket_sums_[border];
-  entries_.clear();
-  int chosen = 0;
-  for (std::size_t j = 0; j < weights_.size(); ++j) {
-    const std::size_t bucket = bucket_of(weights_[j]);
-    if (bucket == border && weights_[j] > 0) entries_.push_back({weights_[j], static_cast<std::int32_t>(j)});
-    if (bucket <= border) continue;
-    row[j / 64] |= std::uint64_t{1} << (j % 64);
-    ++chosen;
+  const float above = lowest_of_bucket(border + 1);
+  const float low = std::max(lowest_of_bucket(border), std::numeric_limits<float>::denorm_min());  // -inf has no weight
+  const int chosen = set_at_least(weights_, above, row);
+  entries_.resize(size);
+  std::size_t count = 0;
+  for (std::size_t j = 0; j < size; ++j) {
+    entries_[count] = {weights_[j], static_cast<std::int32_t>(j)};
+    count += weights_[j] >= low && weights_[j] < above;
   }
+  entries_.resize(count);
   const std::size_t more = heaviest_until(wanted);
   for (std::size_t i = 0; i < more; ++i) row[entries_[i].column / 64] |= std::uint64_t{1} << (entries_[i].column % 64);
   return chosen + static_cast<int>(more);

@@ -52,8 +52,8 @@ class CutTaker {
 // Sets the bits of exactly the scores of a row that CutTaker takes.
 void set_by_cut(std::span<const float> scores, const Cut& cut, std::span<std::uint64_t> row);
 
-// Sets the bit of each entry whose score is at least `threshold`.
-void set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row);
+// Sets the bit of each entry whose score is at least `threshold`. Returns how many there are.
+int set_at_least(std::span<const float> scores, float threshold, std::span<std::uint64_t> row);
 
 // Adds the smallest set of columns whose softmax weights sum to `cdf` or more, at least one; columns of -inf have no
 // weight. Ties go to the lower column. Returns how many columns it chose.
