@@ -126,7 +126,8 @@ Json number_json(const SourcedNumber& number) {
 
 Json list_gpus() {
   Json rows = Json::array();
-  for (GpuProfile gpu : gpu_profiles()) {
+  for (const std::string_view name : gpu_names()) {
+    GpuProfile gpu = *find_gpu(name);
     std::string kernels;
     for (const AttentionKernelProfile& kernel : gpu.kernels)
       kernels += fmt::format("{}{}", kernels.empty() ? "" : ", ", kernel.name);
@@ -138,7 +139,7 @@ Json list_gpus() {
                 {"note", gpu.note},
                 {"dense_kernel", gpu.dense_kernel},
                 {"sparse_kernel", gpu.sparse_kernel}};
-    for (const auto& [name, number] : numbers_of(gpu)) row[name] = number_json(*number);
+    for (const auto& [key, number] : numbers_of(gpu)) row[key] = number_json(*number);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -146,9 +147,10 @@ Json list_gpus() {
 
 Json list_implementations() {
   Json rows = Json::array();
-  for (ImplementationProfile implementation : implementation_profiles()) {
+  for (const std::string_view name : implementation_names()) {
+    ImplementationProfile implementation = *find_implementation(name);
     Json row = {{"name", implementation.name}, {"summary", implementation.note}};
-    for (const auto& [name, number] : numbers_of(implementation)) row[name] = number_json(*number);
+    for (const auto& [key, number] : numbers_of(implementation)) row[key] = number_json(*number);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -6,12 +6,11 @@
 #include <charconv>
 #include <set>
 
-#include "backend/base/check.h"
 #include "backend/base/letter_case.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/whole_file.h"
 #include "backend/config/cluster.h"
-#include "backend/config/embedded_texts.h"
+#include "backend/config/embedded_files.h"
 #include "backend/config/profile_layers.h"
 #include "backend/config/text_file.h"
 #include "backend/config/toml_text.h"
@@ -226,20 +225,14 @@ class ClusterReader {
   std::vector<Problem> problems_;
 };
 
-// All built-in presets. A preset that cannot be parsed is a defect of the program.
-std::vector<ClusterPreset> parse_embedded() {
-  std::vector<ClusterPreset> presets;
-  for (const EmbeddedText& text : embedded_clusters()) {
-    auto preset = parse_cluster(text.content, text.name);
-    SPSCOPE_CHECK(preset.has_value());
-    presets.push_back(*std::move(preset));
-  }
+EmbeddedFiles<ClusterPreset>& built_in() {
+  static EmbeddedFiles<ClusterPreset> presets(embedded_clusters(), parse_cluster);
   return presets;
 }
 
-const std::vector<ClusterPreset>& built_in() {
-  static const std::vector<ClusterPreset> presets = parse_embedded();
-  return presets;
+// The name of a scalable preset without its N, the number of nodes; empty for another one.
+std::string_view scalable_stem(std::string_view name) {
+  return name.ends_with("-xN") ? name.substr(0, name.size() - 1) : std::string_view();
 }
 
 // Of [network], [cost] and [outside]; [device] states peaks.
@@ -279,18 +272,13 @@ ClusterPreset at_range_end(ClusterPreset preset, RangeEnd end) {
   return preset;
 }
 
-std::vector<std::string_view> cluster_preset_names() {
-  std::vector<std::string_view> names;
-  for (const ClusterPreset& preset : built_in()) names.push_back(preset.name);
-  return names;
-}
+std::vector<std::string_view> cluster_preset_names() { return built_in().names(); }
 
 const ClusterPreset* find_cluster_preset(std::string_view name) {
-  for (const ClusterPreset& preset : built_in()) {
-    if (preset.name == name) return &preset;
-    if (!preset.scalable) continue;
-    const std::string_view stem = std::string_view(preset.name).substr(0, preset.name.size() - 1);  // without the N
-    if (name.starts_with(stem) && is_count(name.substr(stem.size()))) return &preset;
+  for (const std::string_view known : built_in().names()) {
+    const std::string_view stem = scalable_stem(known);
+    if (known == name || (!stem.empty() && name.starts_with(stem) && is_count(name.substr(stem.size()))))
+      return built_in().find(known);
   }
   return nullptr;
 }
@@ -317,10 +305,12 @@ std::string cluster_of_count_hint(std::string_view typed) {
   std::from_chars(typed.data() + x + 1, typed.data() + typed.size(), gpus);
   if (gpus <= node->gpus_per_node) return fmt::format("use cluster.preset = {}, cluster.ranks = {}", name, gpus);
   const std::string part = fmt::format("-{}-", name.substr(0, name.size() - 2));
-  for (const ClusterPreset& preset : built_in())
-    if (preset.scalable && preset.name.find(part) != preset.name.npos && gpus % preset.gpus_per_node == 0)
-      return fmt::format("use cluster.preset = {}{}", preset.name.substr(0, preset.name.size() - 1),
-                         gpus / preset.gpus_per_node);
+  for (const std::string_view known : built_in().names()) {
+    const std::string_view stem = scalable_stem(known);
+    if (stem.find(part) == stem.npos) continue;
+    const int gpus_per_node = built_in().find(known)->gpus_per_node;
+    if (gpus % gpus_per_node == 0) return fmt::format("use cluster.preset = {}{}", stem, gpus / gpus_per_node);
+  }
   return "";
 }
 

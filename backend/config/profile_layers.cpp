@@ -8,35 +8,23 @@
 
 #include "backend/base/check.h"
 #include "backend/base/nearest_name.h"
-#include "backend/config/embedded_texts.h"
+#include "backend/config/embedded_files.h"
 #include "backend/config/toml_text.h"
 
 namespace spscope {
 namespace {
 
-template <typename Profile, typename Parse>
-std::vector<Profile> parse_all(std::span<const EmbeddedText> texts, Parse&& parse) {
-  std::vector<Profile> profiles;
-  for (const EmbeddedText& text : texts) {
-    auto profile = parse(text.content, text.name);
-    SPSCOPE_CHECK(profile.has_value());  // a file of the program that cannot be read is its defect
-    profiles.push_back(*std::move(profile));
-  }
-  return profiles;
+EmbeddedFiles<GpuProfile>& built_in_gpus() {
+  static EmbeddedFiles<GpuProfile> gpus(embedded_gpus(), parse_gpu);
+  return gpus;
+}
+EmbeddedFiles<ImplementationProfile>& built_in_implementations() {
+  static EmbeddedFiles<ImplementationProfile> implementations(embedded_implementations(), parse_implementation);
+  return implementations;
 }
 
-template <typename List>
-auto find_named(const List& list, std::string_view name) -> decltype(&list.front()) {
-  for (const auto& item : list)
-    if (item.name == name) return &item;
-  return nullptr;
-}
-
-template <typename List>
 void unknown_name(std::vector<Problem>& problems, std::string field, std::string_view name, std::string_view what,
-                  const List& list) {
-  std::vector<std::string_view> names;
-  for (const auto& item : list) names.push_back(item.name);
+                  const std::vector<std::string_view>& names) {
   const std::string near = name.size() <= 80 ? nearest_name(name, names) : "";
   problems.push_back({ErrorCode::kConfigUnknownName, std::move(field),
                       fmt::format("\"{}\" is not {}", shown(name), what),
@@ -112,7 +100,16 @@ std::string_view vae_of(const Model& model) {
   }
 }
 
-const AttentionKernelProfile* GpuProfile::find_kernel(std::string_view of) const { return find_named(kernels, of); }
+const AttentionKernelProfile* GpuProfile::find_kernel(std::string_view of) const {
+  const auto found = std::ranges::find(kernels, of, &AttentionKernelProfile::name);
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> GpuProfile::kernel_names() const {
+  std::vector<std::string_view> names;
+  for (const AttentionKernelProfile& kernel : kernels) names.push_back(kernel.name);
+  return names;
+}
 
 const std::string& GpuProfile::usual_kernel(bool sparse, std::string_view pattern) const {
   if (!sparse) return dense_kernel;
@@ -120,20 +117,11 @@ const std::string& GpuProfile::usual_kernel(bool sparse, std::string_view patter
   return own != nullptr ? own->name : sparse_kernel;
 }
 
-const std::vector<GpuProfile>& gpu_profiles() {
-  static const std::vector<GpuProfile> profiles = parse_all<GpuProfile>(embedded_gpus(), parse_gpu);
-  return profiles;
-}
-
-const std::vector<ImplementationProfile>& implementation_profiles() {
-  static const std::vector<ImplementationProfile> profiles =
-      parse_all<ImplementationProfile>(embedded_implementations(), parse_implementation);
-  return profiles;
-}
-
-const GpuProfile* find_gpu(std::string_view name) { return find_named(gpu_profiles(), name); }
+std::vector<std::string_view> gpu_names() { return built_in_gpus().names(); }
+std::vector<std::string_view> implementation_names() { return built_in_implementations().names(); }
+const GpuProfile* find_gpu(std::string_view name) { return built_in_gpus().find(name); }
 const ImplementationProfile* find_implementation(std::string_view name) {
-  return find_named(implementation_profiles(), name);
+  return built_in_implementations().find(name);
 }
 
 void resolve_profiles(ClusterPreset& preset, const GpuProfile& gpu, const ImplementationProfile& implementation,
@@ -205,13 +193,13 @@ void resolve_profiles(ClusterPreset& preset, const ProfileChoices& choices, std:
   const std::string_view wanted =
       choices.implementation.empty() ? kDefaultImplementation : std::string_view(choices.implementation);
   const ImplementationProfile* implementation = find_implementation(wanted);
-  if (gpu == nullptr) unknown_name(problems, "gpu", preset.gpu, "a GPU that is known", gpu_profiles());
+  if (gpu == nullptr) unknown_name(problems, "gpu", preset.gpu, "a GPU that is known", gpu_names());
   if (implementation == nullptr)
-    unknown_name(problems, "run.implementation", wanted, "an implementation that is known", implementation_profiles());
+    unknown_name(problems, "run.implementation", wanted, "an implementation that is known", implementation_names());
   if (gpu == nullptr || implementation == nullptr) return;
   if (!choices.attention_kernel.empty() && gpu->find_kernel(choices.attention_kernel) == nullptr)
     return unknown_name(problems, "run.attention_kernel", choices.attention_kernel,
-                        fmt::format("an attention kernel of {}", gpu->name), gpu->kernels);
+                        fmt::format("an attention kernel of {}", gpu->name), gpu->kernel_names());
   resolve_profiles(preset, *gpu, *implementation, choices);
 }
 

@@ -40,6 +40,7 @@ struct GpuProfile {
   std::vector<AttentionKernelProfile> kernels;
   // nullptr when this GPU has no such kernel.
   const AttentionKernelProfile* find_kernel(std::string_view name) const;
+  std::vector<std::string_view> kernel_names() const;
   // That used when run.attention_kernel is empty: the kernel of the method that makes the masks, which has its name,
   // where this GPU has it. `pattern`: of sparse masks; "": it is not known.
   const std::string& usual_kernel(bool sparse, std::string_view pattern) const;
@@ -79,9 +80,9 @@ struct ImplementationProfile {
 
 inline constexpr std::string_view kDefaultImplementation = "compiled";
 
-// The built-in files, in alphabetical order.
-const std::vector<GpuProfile>& gpu_profiles();
-const std::vector<ImplementationProfile>& implementation_profiles();
+// Of the built-in files, in alphabetical order.
+std::vector<std::string_view> gpu_names();
+std::vector<std::string_view> implementation_names();
 // nullptr when there is none of this name.
 const GpuProfile* find_gpu(std::string_view name);
 const ImplementationProfile* find_implementation(std::string_view name);

@@ -178,10 +178,10 @@ ClusterPreset fitted_cluster(const Evaluation& e, std::span<const double> values
 
 FittedProfiles fitted_profiles(const Evaluation& e, std::span<const double> values) {
   FittedProfiles fitted;
-  for (const GpuProfile& gpu : gpu_profiles()) fitted.gpus.emplace(gpu.name, fitted_gpu(e, values, gpu.name));
+  for (const std::string_view gpu : gpu_names()) fitted.gpus.emplace(gpu, fitted_gpu(e, values, std::string(gpu)));
   const NumberRange hosts = range_of_eager_hosts(e, values);
-  for (const ImplementationProfile& code : implementation_profiles())
-    fitted.codes.emplace(code.name, fitted_code(e, values, hosts, code.name));
+  for (const std::string_view code : implementation_names())
+    fitted.codes.emplace(code, fitted_code(e, values, hosts, std::string(code)));
   for (const RowModel& row : e.rows)
     fitted.clusters.emplace(row.layered().name, fitted_cluster(e, values, row.layered()));
   return fitted;

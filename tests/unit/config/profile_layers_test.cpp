@@ -52,17 +52,20 @@ void expect_whole(Profile profile, const std::string& text, const Parse& parse) 
 }
 
 TEST(ProfileLayers, ReadBackEqualAndSayWhereEachNumberIsFrom) {
-  ASSERT_GE(gpu_profiles().size(), 12u);
-  for (const GpuProfile& gpu : gpu_profiles()) {
+  ASSERT_GE(gpu_names().size(), 12u);
+  for (const std::string_view name : gpu_names()) {
+    const GpuProfile& gpu = *find_gpu(name);
     expect_whole(gpu, gpu_toml(gpu), parse_gpu);
     for (const AttentionKernelProfile* kernel : {gpu.find_kernel("fa2"), gpu.find_kernel("fa3")}) {
       if (kernel == nullptr) continue;
       EXPECT_LT(kernel->tflops.value, 1.02 * gpu.dense_bf16_tflops.value) << gpu.name << " " << kernel->name;
     }
   }
-  for (const ImplementationProfile& implementation : implementation_profiles())
-    expect_whole(implementation, implementation_toml(implementation), parse_implementation);
-  for (const std::string_view name : {"compiled", "official", "eager"}) EXPECT_NE(find_implementation(name), nullptr);
+  for (const std::string_view name : {"compiled", "official", "eager"}) {
+    ASSERT_NE(find_implementation(name), nullptr);
+    expect_whole(*find_implementation(name), implementation_toml(*find_implementation(name)), parse_implementation);
+  }
+  EXPECT_EQ(implementation_names().size(), 3u);
 }
 
 // What is called measured was measured of this kernel and on this GPU: attention.csv has the rates that were published.
@@ -87,10 +90,10 @@ TEST(ProfileLayers, ARateIsMeasuredWhereOneOfThisKernelOnThisGpuIsPublished) {
       known.insert(gpu + " " + kernel->second);
   }
   ASSERT_GT(known.size(), 10u);
-  for (const GpuProfile& gpu : gpu_profiles())
-    for (const AttentionKernelProfile& kernel : gpu.kernels)
-      EXPECT_TRUE(kernel.tflops.from != NumberOrigin::kMeasured || known.contains(gpu.name + " " + kernel.name))
-          << gpu.name << " " << kernel.name;
+  for (const std::string_view gpu : gpu_names())
+    for (const AttentionKernelProfile& kernel : find_gpu(gpu)->kernels)
+      EXPECT_TRUE(kernel.tflops.from != NumberOrigin::kMeasured || known.contains(std::string(gpu) + " " + kernel.name))
+          << gpu << " " << kernel.name;
 }
 
 TEST(ProfileLayers, RefuseWhatTheyDoNotKnow) {
