@@ -14,12 +14,14 @@ function(spscope_precompile target)
   endif()
 endfunction()
 
-# spscope_cold(TARGET): the target's own code takes little of a run (parsing, printing), so that it is compiled with
-#   -O1, which takes a quarter less time than -O3. Not for code that loops over events, tiles, ops or ranks. With clang's
-#   sanitizers it is -O0, which halves what takes longest in such a build (g++ gains nothing by it); precompiled headers are
-#   of another -O.
+# spscope_cold(TARGET [SANITIZED]): the target's own code takes little of a run (parsing, printing, adding up), so that it is
+#   compiled with -O1, which takes a third less time than -O3. Not for code that loops over events, tiles or ops. With
+#   clang's sanitizers it is -O0, which halves what takes longest in such a build (g++ gains nothing by it); precompiled
+#   headers are of another -O. SANITIZED: only there.
 function(spscope_cold target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(NOT "SANITIZED" IN_LIST ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   if(SPSCOPE_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(${target} PRIVATE -O0)
     set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
