@@ -70,7 +70,7 @@ class Watch {
     for (std::unique_ptr<Attachment>& attachment : attached_) finish(attachment, true);
     attached_.clear();
     take_finished(true);
-    if (counters_) end_.collectors.push_back(counters_->finish());
+    if (counters_) finish_counters();
     name_missed();
     if (unnamed_ > 0) setup_.on_note("", fmt::format("{} more were not collected", unnamed_));
     end_.wait_status = *program.end();
@@ -163,6 +163,13 @@ class Watch {
     if (const std::optional<Error> none =
             failure_of([&] { counters_.emplace(collection_, clock_, windows_.of_host(), setup_); }))
       setup_.on_note("", fmt::format("counters of the GPUs are not collected: {}", none->what()));
+  }
+
+  void finish_counters() {
+    end_.collectors.push_back(counters_->finish());
+    if (counters_->loss()) end_.losses.push_back(*counters_->loss());
+    end_.lost_samples = counters_->lost();
+    end_.lost += end_.lost_samples;
   }
 
   void refuse(const std::string& process, const std::string& why) {

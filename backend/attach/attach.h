@@ -44,7 +44,8 @@ struct AttachEnd {
   // Of each process, and of the host; their ranks are what the processes said at first.
   std::vector<CollectorRecord> collectors;
   std::vector<IncidentRecord> losses;  // that no shard knows of
-  std::int64_t lost = 0;               // events of these
+  std::int64_t lost = 0;               // events and samples of these
+  std::int64_t lost_samples = 0;       // of them, what counters of this host gave
   std::vector<CollectWindow> windows;  // in which events were wanted, on the run clock; of setup.window
   std::optional<Error> failure;        // the head of the collection could not be written to its end
 };

@@ -56,13 +56,6 @@ std::vector<int> ancestors_of(pid_t pid) {
   return ancestors;
 }
 
-// What is neither in the shard nor in its ledger, since it could not be written any more.
-std::int64_t events_lost_by(const ShardWriter& shard) {
-  std::int64_t lost = 0;
-  for (const ShardWriter::TrackCount& count : shard.counts()) lost += count.untold;
-  return lost;
-}
-
 }  // namespace
 
 std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number) {
@@ -159,7 +152,7 @@ void Attachment::finish(bool lives_on) {
   });
   shard_.finish();
   if (const std::string left_out = reader_.notes_left_out(); !left_out.empty()) note(left_out);
-  lost_ = events_lost_by(shard_);
+  lost_ = shard_.untold();
   if (lost_ == 0) return;
   loss_ = IncidentRecord();
   loss_->kind = IncidentKind::kLost;

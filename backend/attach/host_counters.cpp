@@ -32,6 +32,9 @@ void HostCounters::start(const CollectingNote& collection, const ClockFit& clock
   ShardWriterOptions options;
   options.shard = {ShardKind::kRank, ShardClock::kRaw, -1, collection.collection};
   options.write.tool_version = tool_version;
+  options.on_failure = [this](const Error& error) {
+    on_note_("", fmt::format("{}: {}: samples from now on are not stored; {}", kName, error.what(), error.hint()));
+  };
   shard_ = std::make_unique<ShardWriter>(fmt::format("{}/{}.host.db", collection.folder, collection.stem), options);
   shard_->set_clock(clock);
   collector_ = std::ranges::find(collectors(), kName, &CollectorRow::name)->start(*shard_, {.windows = windows});
@@ -57,6 +60,12 @@ CollectorRecord HostCounters::finish() {
   if (shard_ == nullptr) return record;
   shard_->write([&](StoreWriter& store) { store.add_collector(record); });
   shard_->finish();
+  lost_ = shard_->untold();
+  if (lost_ == 0) return record;
+  loss_ = IncidentRecord();
+  loss_->kind = IncidentKind::kLost;
+  loss_->message = fmt::format("{}: {} samples were not stored, since their shard could not be written", kName, lost_);
+  on_note_("", loss_->message);
   return record;
 }
 

@@ -2,7 +2,9 @@
 // all processes, by this one.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -26,12 +28,17 @@ class HostCounters {
 
   // Ends reading, once it was started, and completes the shard. What the collector took, or why it did not collect.
   CollectorRecord finish();
+  // Of samples that the shard could not take, which its own ledger does not know. REQUIRES: finish() was called.
+  const std::optional<IncidentRecord>& loss() const { return loss_; }
+  std::int64_t lost() const { return lost_; }  // how many
 
  private:
   void start(const CollectingNote& collection, const ClockFit& clock, const CollectWindows* windows,
              const std::string& tool_version);
 
   const AttachNotes on_note_;
+  std::optional<IncidentRecord> loss_;
+  std::int64_t lost_ = 0;
   std::unique_ptr<ShardWriter> shard_;
   std::unique_ptr<Collector> collector_;
   std::string why_not_;   // it could not be started; "": it was

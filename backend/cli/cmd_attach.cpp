@@ -135,14 +135,14 @@ void explain_nothing(const std::string& path, const AttachEnd& end, const Window
   const auto was_not_made = [&](const std::string& why) {
     notes.say(fmt::format("\"{}\" was not made: {}", path, why));
   };
-  if (end.processes > 0 && !end.losses.empty())
+  if (end.processes > 0 && end.lost > end.lost_samples)
     return was_not_made("none of what its processes recorded could be stored");
   if (end.processes > 0) return was_not_made(why_nothing_was_recorded(end, window));
   if (end.not_collected > 0)
     return was_not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other started it",
                                     end.not_collected, end.not_collected == 1 ? "" : "es"));
   if (missing_cuda_driver()) return was_not_made(kNoCudaDriver);
-  was_not_made("no process of the program started CUDA with the injection library, so nothing was collected");
+  was_not_made("no process of the program used CUDA, so nothing was collected");
   notes.say(
       "  if the program uses CUDA, see that it runs on this host, and that nothing between attach and it clears "
       "CUDA_INJECTION64_PATH, as sudo, containers and srun --export=NONE do");
@@ -265,12 +265,7 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
         {.force = flags.force, .scratch = flags.scratch, .on_note = [&](const std::string& text) { notes.say(text); }});
     const ProgressPage page(output.note().progress_page());
     const LossFile losses(output.note());
-    const Result<AttachEnd> ended = capture([&] { return attach(setup, output); });
-    if (!ended) {
-      output.discard();
-      throw ended.error();
-    }
-    end = *ended;
+    end = attach(setup, output);
     notes.say_of_the_others();
     if (!end.losses.empty()) losses.write({end.lost, end.losses});
     const Kept kept = keep(output, end, setup.window, page, context, notes);

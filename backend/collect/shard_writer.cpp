@@ -285,6 +285,12 @@ std::vector<ShardWriter::TrackCount> ShardWriter::counts() const {
   return counts;
 }
 
+std::int64_t ShardWriter::untold() const {
+  std::int64_t untold = 0;
+  for (const TrackCount& count : counts()) untold += count.untold;
+  return untold;
+}
+
 std::int64_t ShardWriter::clamped() const {
   const std::lock_guard lock(mutex_);
   return clamped_;

@@ -78,6 +78,7 @@ class ShardWriter final : public TraceSink {
     std::int64_t untold = 0;  // of those that are not stored: what the ledger of the shard has not, after a failure
   };
   std::vector<TrackCount> counts() const;
+  std::int64_t untold() const;  // of all tracks
   // Events whose begin lay before the end of the one before, or whose end before their begin: moved there and marked.
   std::int64_t clamped() const;
   // Why the shard cannot be written any more, with its path and bytes.

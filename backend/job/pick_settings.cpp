@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/base/result.h"
+#include "backend/base/stop_point.h"
 #include "backend/job/layer_request.h"
 #include "backend/job/plan_size.h"
 #include "backend/schedule/cost.h"
@@ -129,6 +130,7 @@ class Race {
 
   // On the first sample.
   std::optional<Setting> enter(Parameters parameters) {
+    stop_point();  // plan_of() catches those of making a plan
     const Request& request = samples_.front();
     const Decision decision = strategy_.decide(request, parameters);
     const auto same = std::ranges::find_if(entered_, [&](const Setting& s) {
@@ -158,6 +160,7 @@ class Race {
   // `looked_at`: settings with their times on this sample.
   void look_again(Setting& setting, const Request& sample,
                   std::vector<std::pair<Setting*, std::int64_t>>& looked_at) const {
+    stop_point();
     setting.decisions.push_back(strategy_.decide(sample, setting.parameters));
     const auto same = std::ranges::find_if(looked_at, [&](const auto& other) {
       return decide_alike(setting.parameters, other.first->parameters) &&
@@ -207,20 +210,21 @@ bool pick_setting(const Job& job, std::span<const Request> samples, const std::a
   return true;
 }
 
-// The first look at every setting, on one core.
-double picking_seconds(const Job& job, const Request& sample) {
-  double seconds = 0;
-  for (const ChosenStrategy& c : job.strategies)
-    if (c.unpicked())
-      for (const Parameters& parameters : settings_of(job, c, sample))
-        seconds += plan_size(c.strategy->decide(sample, parameters), sample).seconds;
-  return seconds;
-}
-
 }  // namespace
 
 std::int64_t scheduled_ns(const Job& job, const Plan& plan) {
   return scheduled_ns(job, plan, op_durations(plan, job.cluster.preset.cost));
+}
+
+double picking_seconds(const Job& job, const Request& sample) {
+  double seconds = 0;
+  for (const ChosenStrategy& c : job.strategies)
+    if (c.unpicked())
+      for (const Parameters& parameters : settings_of(job, c, sample)) {
+        stop_point();
+        seconds += plan_size(c.strategy->decide(sample, parameters), sample).seconds;
+      }
+  return seconds;
 }
 
 bool has_unpicked(const Job& job) { return std::ranges::any_of(job.strategies, &ChosenStrategy::unpicked); }

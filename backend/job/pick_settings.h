@@ -36,6 +36,9 @@ inline constexpr double kWorthASecondLook = 1.1;  // of the fastest on the first
 // How long a plan takes on the cluster of the job, host and local copies included: what settings are compared by.
 std::int64_t scheduled_ns(const Job& job, const Plan& plan);
 
+// How long the first look at every setting that is to be picked takes on one core.
+double picking_seconds(const Job& job, const Request& sample);
+
 // Whether any setting is still to be picked.
 bool has_unpicked(const Job& job);
 // Requests of at most `most` layers that run, spread over them, with the masks of the first denoise step, which the

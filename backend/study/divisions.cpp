@@ -11,8 +11,10 @@
 #include "backend/base/number_text.h"
 #include "backend/base/stop_point.h"
 #include "backend/job/pick_settings.h"
+#include "backend/job/plan_size.h"
 #include "backend/job/result_of_plans.h"
 #include "backend/report/format.h"
+#include "backend/study/engine_choice.h"
 #include "backend/study/seeds.h"
 
 namespace spscope {
@@ -20,7 +22,7 @@ namespace {
 
 // Of a comparison on as many ranks a pass as the job has.
 DivisionTime time_of(const Job& job, Comparison together) {
-  DivisionTime time{{job.cluster.dp, job.cluster.guidance}, job.cluster.plan_ranks(), "", 0, 0};
+  DivisionTime time{{job.cluster.dp, job.cluster.guidance}, job.cluster.plan_ranks(), "", 0, 0, {}, false};
   Workload& workload = together.workload;
   workload.combine_ns = job.cluster.guidance > 1 ? combining_ns(job, job.cluster.preset) : 0;
   workload.guidance = job.cluster.guidance;
@@ -31,6 +33,8 @@ DivisionTime time_of(const Job& job, Comparison together) {
     time.best = s.label;
     time.end_to_end_ns = *s.end_to_end_ns;
     time.samples_per_hour = s.samples_per_hour.value_or(0);
+    time.memory_need = s.memory_need;
+    time.no_engine = engines_with(engine_setup(job, s), job.config.model.preset).empty();
   }
   return time;
 }
@@ -45,7 +49,7 @@ Job with_the_fastest(const Job& job, const QuietRun& options) {
   {
     const ActivationSource activations(picked);
     MaskSource masks(picked, activations);
-    picked = with_picked_settings(picked, masks, {.on_note = options.on_warning, .interrupt = &options.stop});
+    picked = with_picked_settings(picked, masks, {.interrupt = &options.stop});
   }
   std::int64_t best_ns = std::numeric_limits<std::int64_t>::max();
   const auto is_timed = [](const ChosenStrategy& c) { return c.from_all && c.pick && c.pick->settings > 0; };
@@ -57,16 +61,36 @@ Job with_the_fastest(const Job& job, const QuietRun& options) {
   return picked;
 }
 
+// How long picking the settings of all divisions takes, on one core; "": not long.
+std::string note_of_picking(const std::map<int, const Job*>& of_ranks, const QuietRun& options) {
+  constexpr int kManyRanks = 256;  // fewer take seconds
+  const int most = of_ranks.rbegin()->first;
+  if (most < kManyRanks) return "";
+  const StopScope stops(&options.stop);
+  double seconds = 0;
+  for (const auto& [ranks, of] : of_ranks) {
+    Job job = *of;
+    job.mask_cache = options.mask_cache;  // picking takes these masks, too
+    const ActivationSource activations(job);
+    MaskSource masks(job, activations);
+    seconds += picking_seconds(job, sample_requests(job, masks, 1).front());
+  }
+  return planning_note(of_ranks.size() > 1 ? "picking settings of all divisions" : "picking settings", most, seconds);
+}
+
 std::string guidance_text(int at_once) { return at_once == 1 ? "in turn" : fmt::format("{} at once", at_once); }
 
 std::string latency_text(const DivisionTime& time) { return duration_text(static_cast<double>(time.end_to_end_ns)); }
 
 std::string gpus_text(int count) { return count == 1 ? "one GPU" : fmt::format("{} GPUs", count); }
 
+std::string engine_text(const DivisionTime& time) { return time.no_engine ? ", which no engine runs" : ""; }
+
 // "passes in turn on 4 GPUs with ring r4 in 2 replicas"
 std::string division_text(const DivisionTime& time) {
-  return fmt::format("passes {} on {} with {}{}", guidance_text(time.setting.guidance), gpus_text(time.ranks),
-                     time.best, time.setting.dp > 1 ? fmt::format(" in {} replicas", time.setting.dp) : "");
+  return fmt::format("passes {} on {} with {}{}{}", guidance_text(time.setting.guidance), gpus_text(time.ranks),
+                     time.best, time.setting.dp > 1 ? fmt::format(" in {} replicas", time.setting.dp) : "",
+                     engine_text(time));
 }
 
 }  // namespace
@@ -81,6 +105,8 @@ Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options) 
   // Every rank of the cluster works in each division, so plans on as many ranks take as long in all of them.
   std::map<int, const Job*> of_ranks;
   for (const Job& job : jobs) of_ranks.emplace(job.cluster.plan_ranks(), &job);
+  if (options.on_warning)
+    if (const std::string note = note_of_picking(of_ranks, options); !note.empty()) options.on_warning(note);
   std::vector<int> ranks;
   for (const auto& of : of_ranks) ranks.push_back(of.first);
   const std::vector<Comparison> timed =
@@ -111,8 +137,9 @@ std::string throughput_sentence(const Divisions& divisions, double error) {
   return fmt::format(
       "For throughput, run {} independent replicas on {} each{}: {:.1f} samples an hour instead of {:.1f}, but each "
       "takes {}.",
-      most.setting.dp, gpus_text(gpus), gpus == 1 ? "" : fmt::format(", with {}{}", most.best, at_once),
-      most.samples_per_hour, fastest.samples_per_hour, duration_text(static_cast<double>(most.end_to_end_ns)));
+      most.setting.dp, gpus_text(gpus),
+      gpus == 1 ? "" : fmt::format(", with {}{}{}", most.best, at_once, engine_text(most)), most.samples_per_hour,
+      fastest.samples_per_hour, duration_text(static_cast<double>(most.end_to_end_ns)));
 }
 
 std::string tied_divisions_sentence(const Divisions& divisions, double error) {
@@ -125,6 +152,16 @@ std::string tied_divisions_sentence(const Divisions& divisions, double error) {
     names += fmt::format("{}{} ({})", names.empty() ? "" : "; ", division_text(t), latency_text(t));
   }
   return names.empty() ? "" : fmt::format("Another division of the GPUs is too close to call: {}.", names);
+}
+
+std::string next_division_sentence(const Divisions& divisions) {
+  const DivisionTime* next = nullptr;
+  for (const DivisionTime& t : divisions.times)
+    if (&t != &divisions.times[divisions.fastest] && t.end_to_end_ns > 0 &&
+        (next == nullptr || t.end_to_end_ns < next->end_to_end_ns))
+      next = &t;
+  if (next == nullptr) return "";
+  return fmt::format("The next division takes {}: {}.", latency_text(*next), division_text(*next));
 }
 
 std::string other_division_sentence(const Divisions& now, const Divisions& then, const std::string& what_if) {

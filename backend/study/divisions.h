@@ -18,6 +18,8 @@ struct DivisionTime {
   std::string best;                // label of its fastest strategy; "": none can run
   std::int64_t end_to_end_ns = 0;  // of that, on masks of one seed; 0: not known
   double samples_per_hour = 0;     // of all replicas together
+  MemoryNeed memory_need = {};     // of that strategy
+  bool no_engine = false;          // docs/engines.md knows none that runs it
 };
 
 struct Divisions {
@@ -38,6 +40,9 @@ std::string throughput_sentence(const Divisions& divisions, double error);
 // "Another division of the GPUs is too close to call: passes in turn on 8 GPUs with ring r8 (99.1 s)"; "" where no
 // other takes less than `error` longer than the fastest.
 std::string tied_divisions_sentence(const Divisions& divisions, double error);
+
+// "The next division takes 2,690 s: passes in turn on 2 GPUs with ulysses u2."; "" where nothing else has a time.
+std::string next_division_sentence(const Divisions& divisions);
 
 // "With link=0.5, another division of the ranks has the least latency: passes in turn on 8 GPUs with ring r8 (120 s
 // instead of 131 s)"; "" where it is that of `now`. REQUIRES: of the same jobs, or none.

@@ -51,11 +51,7 @@ for dp in 1 2; do
   "$python" -B "$scripts/same_arrays.py" in-turn/layer-0 "at-once-$dp/layer-0" "${arrays[@]}" || fail "passes at once differ from passes in turn"
 done
 cmp -s in-turn/layer-0/q.npy in-turn/layer-0/q-pass-1.npy && fail "both passes have the same inputs"
-"$python" -B "$scripts/same_arrays.py" in-turn/layer-0 in-turn/layer-0 guided-ring.npy || fail "there is no guided prediction"
-
-# Bytes of combining do not depend on how many ranks a pass has.
-expect_exit 0 run "${job[@]}" --set cluster.ranks=2 --set cluster.guidance=2 --json
-expect_err "2 guidance passes combined, $((2 * 126 * 64 * 4)) bytes"
+"$python" -B -c 'import array; d = open("in-turn/layer-0/guided-ring.npy", "rb").read(); a = array.array("f", d[10 + d[8] + 256 * d[9]:]); n = len(a) // 2; assert any(a) and a[:n] == a[n:]' || fail "channels beyond hidden ones do not begin anew"
 
 # Whole layers and temporal attention, in bf16, in two steps.
 for more in run.scope=layer model.preset=st-mini; do

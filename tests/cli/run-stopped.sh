@@ -60,6 +60,13 @@ for seen in 'bar planning and scheduling for 1,024 ranks takes about 70 s' 'json
   expect_no_scratch
 done
 
+begin advise --model wan2.1-t2v-14b --cluster ndr-h100-x128 --density 0.3
+wait_for grep -qF 'picking settings of all divisions for 1,024 ranks takes about' "$err"
+kill -TERM "$pid"
+begin=$SECONDS
+expect_end 1 'of advise'
+[ $((SECONDS - begin)) -lt 4 ] || fail "advise stopped after $((SECONDS - begin)) s"
+
 part headless
 expect_exit 0 run -s ring "${small[@]}" --headless -o kept.db
 python3 -B - "$err" <<'PYTHON' || fail "progress is not as expected"

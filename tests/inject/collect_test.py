@@ -197,10 +197,8 @@ class Nvtx(CollectTest):
     def test_another_injection_is_left_alone(self):
         """Here libcupti itself, as who used it before did."""
         self.environment["NVTX_INJECTION64_PATH"] = cupti_of(12)
-        done = self.attach(PROGRAM, "open", cupti_of(12), "init", "range", "step")
+        self.attach(PROGRAM, "open", cupti_of(12), "init", "range", "step")
         self.assertEqual(self.stored_ranges(), ["step"])
-        self.assertIn(f"NVTX_INJECTION64_PATH is set to \"{cupti_of(12)}\"", done.stderr)
-        self.assertIn("Unset the variable, and attach chooses that library", done.stderr)
 
     def test_no_cupti_for_the_first_range(self):
         """None is loaded for it, though the loader would find one, and NVTX does not ask again."""

@@ -141,7 +141,8 @@ class PressureTest(Stored):
     def test_a_full_scratch_disk_keeps_what_was_collected_and_counts_the_rest(self):
         """A process goes on for some events after the disk is full. When there is room again, the command of the message makes a
         file of what was collected."""
-        self.environment.update(SPSCOPE_SCRIPT="every_us=1000", OUT=str(self.out), SPSCOPE=self.SPSCOPE)
+        self.environment.update(SPSCOPE_SCRIPT="every_us=1000", OUT=str(self.out), SPSCOPE=self.SPSCOPE,
+                                LD_LIBRARY_PATH=os.environ["FAKE_NVML"])
         program = ("\"$@\" & count() { od -An -tu8 \"$SPSCOPE_SCRIPT_COUNTS/$!\" 2>/dev/null || echo 0; }; "
                    "until [ $(count) -gt 100 ]; do sleep 0.02; done; cat /dev/zero > \"$TMPDIR/fill\"; full=$(count); "
                    "until [ $(count) -gt $((full + 200)) ]; do sleep 0.02; done; kill -USR1 $!; wait $!; exit 7")
@@ -155,10 +156,10 @@ class PressureTest(Stored):
         self.assertEqual((said["file"], said["exit_code"], said["error"]["id"]), (None, 7, "SPS-154"))
         self.assertTrue(said["error"]["text"].startswith(f'"{self.out}" was not made: cannot write'), said)
         self.assertIn("spscope recover", said["error"]["hint"])
-        (published,), (stored,) = self.published().values(), self.stored().values()
-        known = self.value("SELECT sum(dropped + unreadable + lost) FROM ledger")
-        self.assertGreater(said["lost"], 0)
-        self.assertEqual((stored + known + said["lost"], recovered["lost"]), (published, said["lost"]))
+        (published,) = self.published().values()
+        samples = sum(row["records"] for row in said["collectors"] if row["name"] == "nvml")
+        known = self.value("SELECT sum(sent) FROM ledger") + said["lost"]
+        self.assertEqual((known, recovered["lost"]), (published + samples, said["lost"]))
         self.assertEqual(self.value("SELECT count(*) FROM incident WHERE message LIKE '% events were not stored, since%'"), 1)
 
     def test_more_processes_than_files_may_be_open(self):
@@ -213,14 +214,14 @@ class PressureTest(Stored):
 
 
 class WideTest(Stored):
-    def test_three_thousand_processes(self):
+    def test_more_processes_than_attach_may_open_files(self):
         """Where the machine is busy with something else some wait too long, or end before their first event."""
         self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
-        done = self.attach("--json", "sh", "-c", "seq 3000 | xargs -P 48 -I {} \"$@\"", "sh", PROGRAM, "init", "sleep", 10,
+        done = self.attach("--json", "sh", "-c", "seq 1200 | xargs -P 48 -I {} \"$@\"", "sh", PROGRAM, "init", "sleep", 10,
                            limits="ulimit -n 1024")
         said = json.loads(done.stdout.splitlines()[-1])
-        self.assertEqual(said["processes"] + said["not_collected"], 3000, done.stderr[-2000:])
-        self.assertGreater(said["processes"], 1500)
+        self.assertEqual(said["processes"] + said["not_collected"], 1200, done.stderr[-2000:])
+        self.assertGreater(said["processes"], 600)
         self.assertEqual(self.stored(), {pid: events for pid, events in self.published().items() if events > 0})
 
 

@@ -1,5 +1,5 @@
 // A collector without a GPU, in a build of the injection library of its own: threads that push kernels one after the
-// other, each a microsecond long, as fast or slow as SPSCOPE_SCRIPT says: "threads=2 every_us=50 most=1000 fail=1".
+// other, each a microsecond long, as fast or slow as SPSCOPE_SCRIPT says: "threads=2 every_us=50 most=1000".
 // With "calls=1" each was asked for by a call 2 us before it. How many were sent, dropped ones included, stands in the
 // file $SPSCOPE_SCRIPT_COUNTS/PID, a number of 8 bytes for each thread, which stays behind when the process is killed:
 // each is written after the records that it counts.
@@ -14,7 +14,6 @@
 #include <thread>
 
 #include "backend/base/clock.h"
-#include "backend/base/error.h"
 #include "collectors/inject/inject.h"
 
 namespace spscope::inject {
@@ -97,8 +96,6 @@ class ScriptedCollector final : public Collector {
 };
 
 std::unique_ptr<Collector> start_scripted(TraceSink& sink, const CollectedProcess& process) {
-  if (setting("fail=", 0) != 0)
-    throw Error(ErrorCode::kCannotCollect, "\"Some Tool\" traces this process already", "run without Some Tool");
   return std::make_unique<ScriptedCollector>(sink, process);
 }
 
