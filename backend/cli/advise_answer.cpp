@@ -20,6 +20,8 @@ Error no_strategy(const Engine& engine, const Job& job) {
   if (!has_sparse_masks(job))
     return error("it has no strategy for these ranks", "leave --engine out to see which engines do");
   const std::string& pattern = job.config.mask.pattern;
+  if (const std::string limit = why_no_backend(engine, job); !limit.empty())
+    return error(limit, "leave --density out for dense attention, or leave --engine out");
   if (const auto own = engine.patterns(); !own.empty())
     return error("docs/engines.md knows no attention backend of it with masks of " + pattern,
                  fmt::format("ask for those that it has with --pattern {}", listed(own, "or")));
@@ -86,7 +88,7 @@ Answer answer_of(JobFlags job_flags, const Engine* engine, int seeds, const Quie
     const std::vector<std::string>& chosen = open[divisions.fastest];
     if (divisions.fastest > 0) job_flags.settings.insert(job_flags.settings.end(), chosen.begin(), chosen.end());
   }
-  Advice advice = advise(job, seeds, options, std::move(divisions), engine == nullptr);
+  Advice advice = advise(job, seeds, options, std::move(divisions), engine);
   return {std::move(job_flags), std::move(job), std::move(jobs), std::move(advice)};
 }
 
@@ -95,12 +97,12 @@ Answer answer_of(JobFlags job_flags, const Engine* engine, int seeds, const Quie
 Answer best_answer(const JobFlags& job_flags, const Engine* engine, int seeds, const QuietRun& options,
                    std::int64_t max_memory_bytes) {
   Answer answer = answer_of(job_flags, engine, seeds, options, max_memory_bytes);
-  if (!sharding_may_help(answer.job, answer.advice)) return answer;
+  if (!sharding_may_help(answer.job, answer.advice, engine)) return answer;
   if (engine != nullptr && !engine->has(EngineFeature::kSharded)) return answer;
   JobFlags with = job_flags;
   with.settings.emplace_back("run.weights=sharded");
   Answer sharded = answer_of(std::move(with), engine, seeds, options, max_memory_bytes);
-  LayoutChoice choice = choose_layout(sharded.job, answer.advice, sharded.advice);
+  LayoutChoice choice = choose_layout(sharded.job, answer.advice, sharded.advice, engine);
   if (choice.sharded) answer = std::move(sharded);
   answer.advice.layout = std::move(choice.sentence);
   answer.advice.unsharded = std::move(choice.unsharded);

@@ -76,7 +76,7 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   std::optional<Advice> then;
   if (what_if)
     then = advise(supposed(answer.job, *what_if), flags.seeds, options,
-                  supposed_divisions(answer.jobs, *what_if, options), engine == nullptr);
+                  supposed_divisions(answer.jobs, *what_if, options), engine);
   const AdviceFacts facts = facts_of(answer, engine, question.dense, options);
   printer.clear();
 

@@ -28,11 +28,16 @@ constexpr std::pair<std::string_view, EngineFeature> kPatterns[] = {{"sparge", E
 
 std::vector<Engine> make_engines() {
   std::vector<Engine> list;
-#define ENGINE(id, title, models, launch, separator, sharded_tensor, settings, ring, repository) \
-  list.push_back({id, title, models, launch, separator, sharded_tensor, settings, ring, repository});
+#define ENGINE(id, title, models, launch, on_nodes, separator, sharded_tensor, settings, ring, repository) \
+  list.push_back({id, title, models, launch, on_nodes, separator, sharded_tensor, settings, ring, repository});
 #define FEATURE(feature, text, page) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
+#define LIMITS(feature, backend, least, most, ...) \
+  list.back().limits.push_back({EngineFeature::k##feature, backend, least, most, {__VA_ARGS__}});
+#define GPU(name, capability)
 #include "backend/config/engines.def"
+#undef GPU
+#undef LIMITS
 #undef FEATURE
 #undef ENGINE
   return list;
@@ -52,14 +57,17 @@ std::vector<std::pair<EngineFeature, int>> needs(const EngineSetup& s) {
   add(s.uneven(), EngineFeature::kUnevenHeads, s.ulysses);
   add(s.sharded, EngineFeature::kSharded, s.gpus());
   for (const auto& [pattern, feature] : kPatterns) add(s.masks == pattern, feature, 1);
+  add(s.text_encoder_out, EngineFeature::kTextEncoderOut, 1);
+  add(s.vae_out, EngineFeature::kVaeOut, 1);
   return list;
 }
 
 // "", or what the engine lacks for the masks.
 std::string missing_masks(const Engine& engine, const EngineSetup& s) {
-  const std::vector<std::string_view> patterns = engine.patterns();
-  const bool has = s.masks == kOwnMasks ? !patterns.empty() : std::ranges::find(patterns, s.masks) != patterns.end();
-  if (!has) return "attention with masks of " + s.masks;
+  const auto runs = [&](std::string_view pattern) {
+    return (s.masks == kOwnMasks || s.masks == pattern) && backend_limit(engine, pattern, s).empty();
+  };
+  if (std::ranges::none_of(engine.patterns(), runs)) return "attention with masks of " + s.masks;
   // SGLang's SpargeAttn has no rings (pull 37437), vLLM-Omni rejects rings and gathers of VSA (pull 6909), and no
   // source shows them elsewhere.
   return s.ring > 1 || s.gather > 1 || s.tensor > 1 ? "sparse attention with anything but Ulysses" : "";
@@ -113,6 +121,38 @@ std::string missing_in(const Engine& engine, const EngineSetup& s) {
   return s.sharded && s.tensor > 1 && !engine.sharded_tensor ? "sharded weights with tensor parallelism" : "";
 }
 
+int compute_capability(std::string_view gpu) {
+  constexpr std::pair<std::string_view, int> kGpus[] = {
+#define ENGINE(...)
+#define FEATURE(...)
+#define LIMITS(...)
+#define GPU(name, capability) {name, capability},
+#include "backend/config/engines.def"
+#undef GPU
+#undef LIMITS
+#undef FEATURE
+#undef ENGINE
+  };
+  const auto found = std::ranges::find(kGpus, gpu, &std::pair<std::string_view, int>::first);
+  return found == std::end(kGpus) ? 0 : found->second;
+}
+
+std::string backend_limit(const Engine& engine, std::string_view pattern, const EngineSetup& s) {
+  const auto of = std::ranges::find(kPatterns, pattern, &std::pair<std::string_view, EngineFeature>::first);
+  if (of == std::end(kPatterns)) return "";
+  const auto limits = std::ranges::find(engine.limits, of->second, &Engine::Limits::feature);
+  if (limits == engine.limits.end()) return "";
+  const auto text = [](int capability) { return fmt::format("{}.{}", capability / 10, capability % 10); };
+  const int has = compute_capability(s.gpu);
+  if (has > 0 && (has < limits->least || has > limits->most))
+    return fmt::format("{}'s {} runs on GPUs of compute capability {} to {}; {} has {}", engine.title, limits->backend,
+                       text(limits->least), text(limits->most), s.gpu, text(has));
+  if (s.head_dim > 0 && std::ranges::find(limits->head_dims, s.head_dim) == limits->head_dims.end())
+    return fmt::format("{}'s {} takes heads of {} channels; these have {}", engine.title, limits->backend,
+                       fmt::join(limits->head_dims, " or "), s.head_dim);
+  return "";
+}
+
 std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string_view model) {
   std::vector<std::string_view> list;
   for (const Engine& engine : engines())
@@ -120,15 +160,41 @@ std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string
   return list;
 }
 
-std::string engine_command(const Engine& engine, const EngineSetup& setup) {
+bool knows_start(const Engine& engine, const EngineSetup& setup) {
+  const int nodes = setup.nodes();
+  return nodes == 1 || (!engine.on_nodes.empty() && setup.gpus() % nodes == 0);
+}
+
+namespace {
+
+// Each as it is typed; one that stands in place of another takes its words away.
+std::vector<std::string> flags_of(const Engine& engine, const EngineSetup& setup) {
+  constexpr std::string_view kInPlace = " in place of ";
   const auto share = [](double number) { return fmt::format("{:.3g}", number); };
-  std::string flags;
-  for (const auto& [feature, number] : needs(setup))
-    flags += fmt::format(
-        "{}{}", flags.empty() ? "" : engine.separator,
+  std::vector<std::string> flags;
+  for (const auto& [feature, number] : needs(setup)) {
+    std::string text =
         fmt::format(fmt::runtime(engine.feature(feature).text), number, fmt::arg("density", share(setup.density)),
-                    fmt::arg("sparsity", share(1 - setup.density))));
-  std::string text = fmt::format(fmt::runtime(engine.launch), fmt::arg("gpus", setup.gpus()), fmt::arg("flags", flags));
+                    fmt::arg("sparsity", share(1 - setup.density)));
+    if (const std::size_t at = text.find(kInPlace); at != text.npos) {
+      const std::string other = " " + text.substr(at + kInPlace.size());
+      text.resize(at);
+      for (std::string& flag : flags)
+        if (const std::size_t found = flag.find(other); found != flag.npos) flag.erase(found, other.size());
+    }
+    flags.push_back(std::move(text));
+  }
+  return flags;
+}
+
+}  // namespace
+
+std::string engine_command(const Engine& engine, const EngineSetup& setup) {
+  const std::string flags = fmt::format("{}", fmt::join(flags_of(engine, setup), engine.separator));
+  const int nodes = setup.nodes();
+  const std::string_view launch = !knows_start(engine, setup) ? "{flags}" : nodes > 1 ? engine.on_nodes : engine.launch;
+  std::string text = fmt::format(fmt::runtime(launch), fmt::arg("gpus", setup.gpus()), fmt::arg("nodes", nodes),
+                                 fmt::arg("local", setup.gpus() / nodes), fmt::arg("flags", flags));
   while (text.ends_with(' ')) text.pop_back();
   if (setup.compiled && engine.has(EngineFeature::kCompiled))
     text += fmt::format(" {}", engine.feature(EngineFeature::kCompiled).text);

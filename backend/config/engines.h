@@ -36,12 +36,20 @@ struct Engine {
   struct Feature {
     std::string_view text, page;  // empty: it has none
   };
-  std::string_view id, title, models, launch, separator;
+  // What a backend of sparse attention takes (LIMITS of engines.def).
+  struct Limits {
+    EngineFeature feature;
+    std::string_view backend;
+    int least = 0, most = 0;  // compute capabilities
+    std::vector<int> head_dims;
+  };
+  std::string_view id, title, models, launch, on_nodes, separator;
   bool sharded_tensor = true;
   std::string_view settings;  // "section.key=value", with blanks between them
   std::string_view ring;      // when its ring gathers all keys: "at once"; "": it passes them on
   std::string_view repository;
   std::array<Feature, kEngineFeatures> features = {};
+  std::vector<Limits> limits = {};
 
   const Feature& feature(EngineFeature f) const { return features[static_cast<std::size_t>(f)]; }
   bool has(EngineFeature f) const { return !feature(f).text.empty(); }
@@ -59,6 +67,9 @@ const Engine& find_engine(std::string_view id);
 // Masks of a file: which attention backend they are of is not known.
 inline constexpr std::string_view kOwnMasks = "a file";
 
+// 10 * major + minor, of a GPU of backend/config/gpus; 0: it is not known.
+int compute_capability(std::string_view gpu);
+
 // How a model is to run: on ulysses x ring, gather or tensor GPUs a pass, and `guidance` passes at once.
 struct EngineSetup {
   std::string strategy;    // as in strategies.def
@@ -69,18 +80,29 @@ struct EngineSetup {
   bool compiled = false;   // by torch.compile, or fused by hand
   std::string masks = {};  // their pattern, or kOwnMasks; "": dense
   double density = 1;      // of them
+  int head_dim = 0;        // 0: any
+  std::string gpu = {};    // as in backend/config/gpus; "": any
+  int gpus_per_node = 0;   // 0: all are on one
+  // What leaves the GPU, so that the rest fits.
+  bool text_encoder_out = false, vae_out = false;
 
   int gpus() const { return ulysses * ring * gather * tensor * guidance; }
+  int nodes() const { return gpus_per_node > 0 ? (gpus() + gpus_per_node - 1) / gpus_per_node : 1; }
   // GPUs that share out the heads do not divide them.
   bool uneven() const { return heads % (ulysses * tensor) != 0; }
 };
 
 // What the engine lacks for it: "snake", "uneven heads"; "": nothing. Whether it runs the model is another question.
 std::string missing_in(const Engine& engine, const EngineSetup& setup);
+// "SGLang's SpargeAttn runs on GPUs of compute capability 8.0 to 9.0; b200 has 10.0", of masks of this pattern; "": it
+// runs there.
+std::string backend_limit(const Engine& engine, std::string_view pattern, const EngineSetup& setup);
 // The ids of those that lack nothing and run the model.
 std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string_view model);
-// What is typed: "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 4". Of kOwnMasks the
-// attention backend is left to the reader. REQUIRES: nothing is missing.
+// Whether sources show how it starts on the nodes of the setup.
+bool knows_start(const Engine& engine, const EngineSetup& setup);
+// What is typed: "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 4", the flags alone where nobody
+// knows_start(). Of kOwnMasks the attention backend is left to the reader. REQUIRES: nothing is missing.
 std::string engine_command(const Engine& engine, const EngineSetup& setup);
 
 }  // namespace spscope

@@ -24,6 +24,25 @@ std::string Advice::best() const {
   return chosen.empty() || !judge(by_mode(judged).front()).refused.empty() ? "" : chosen;
 }
 
+std::vector<std::string_view> Advice::as_modelled(const std::string& id, const Engine* only) const {
+  std::vector<std::string_view> ids = engines.at(id);
+  std::erase_if(ids, [&](std::string_view e) {
+    return (only != nullptr && e != only->id) || !runs_as_modelled(find_engine(e), result(id));
+  });
+  return ids;
+}
+
+namespace {
+
+// How much is published of its dense times: 2 of several engines, 1 of one.
+int measured(const Comparison& comparison, const StrategyResult& s) {
+  const MachineKind kind = machine_kind(comparison.workload, comparison.cluster);
+  if (!why_unmeasured(comparison.workload, kind, s, s).empty()) return 0;
+  return s.name == "allgather_kv" ? 1 : 2;
+}
+
+}  // namespace
+
 const StrategyResult* reference_of(const Comparison& comparison) {
   const std::vector<StrategyResult>& all = comparison.strategies;
   const auto no_ulysses = [](const StrategyResult& s) { return s.name == "ulysses" && !s.legal(); };
@@ -46,10 +65,11 @@ std::string strategy_argument(const ChosenStrategy& chosen) {
   return std::string(chosen.strategy->name) + text;
 }
 
-Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions, bool any_engine) {
+Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions, const Engine* engine) {
   Advice advice;
   advice.divisions = std::move(divisions);
-  advice.runs = run_seeds(job, useful_seeds(job, seeds), options);
+  advice.runs =
+      run_seeds(job, useful_seeds(job, seeds), options, engine == nullptr ? run_by_engines(job) : SettingTest());
   advice.judged = without_equal_plans(advice.runs.together);
   advice.division = {job.cluster.dp, job.cluster.guidance};
   const Judgement judgement = judge(by_mode(advice.judged).front());
@@ -57,9 +77,11 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   for (const StrategyResult* s : judgement.ranked)
     advice.engines[s->id] = engines_with(engine_setup(job, *s), job.config.model.preset);
   const auto level = std::span(judgement.ranked).first(static_cast<std::size_t>(std::max(1, judgement.level)));
-  const auto engines = [&](const StrategyResult* s) { return any_engine ? advice.engines.at(s->id).size() : 0; };
+  const auto rank = [&](const StrategyResult* s) {
+    return std::pair(advice.as_modelled(s->id, engine).size(), measured(advice.judged, *s));
+  };
   advice.fastest = level.front()->id;
-  advice.chosen = (*std::ranges::max_element(level, {}, engines))->id;
+  advice.chosen = (*std::ranges::max_element(level, {}, rank))->id;
   advice.reference = reference_of(advice.judged)->id;
   const auto runner_up =
       std::ranges::find_if(judgement.ranked, [&](const StrategyResult* s) { return s->id != advice.chosen; });

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/config/engines.h"
 #include "backend/report/document.h"
 #include "backend/study/divisions.h"
 #include "backend/study/seeds.h"
@@ -18,7 +19,8 @@ struct Advice {
   SeededRuns runs;
   Comparison judged;  // runs.together without plans that equal another's (analysis/equal_plans.h)
   // StrategyResult::id; "": nothing can run, or there is nothing to compare. `chosen` is what the first sentence says
-  // to use: of those that the model cannot tell from the fastest, the first that most engines run.
+  // to use: of those that the model cannot tell from the fastest, the first that most engines run as it is modelled,
+  // and of these one that is measured.
   std::string fastest, chosen, reference;
   std::string argument;  // of the chosen one, after -s: "cyclic:ulysses=4,ring=2"
   std::string reference_argument;
@@ -32,6 +34,8 @@ struct Advice {
   std::string gather;                // what sharded weights cost that no time includes; "": they are whole
   std::map<std::string, std::vector<std::string_view>> engines;  // by id of `judged`: those that run it as it is
   const StrategyResult& result(const std::string& id) const;     // of `judged`
+  // Those of `engines`, or of them this one, that run it as it is modelled.
+  std::vector<std::string_view> as_modelled(const std::string& id, const Engine* only = nullptr) const;
   // `chosen`; "" where one that was asked for by name cannot run.
   std::string best() const;
 };
@@ -40,9 +44,11 @@ struct Advice {
 // run, the fastest USP can stand for it, then a ring. nullptr: nothing has a time.
 const StrategyResult* reference_of(const Comparison& comparison);
 
-// `divisions`: those that the job's was chosen from. `any_engine`: the reader has named none. Throws Error as
-// comparison_of(). REQUIRES: times of the job are modelled.
-Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions = {}, bool any_engine = true);
+// `divisions`: those that the job's was chosen from. `engine`: that the answer is for; nullptr: any, and then the best
+// setting that engines run stands beside one that none runs. Throws Error as comparison_of(). REQUIRES: times of the
+// job are modelled.
+Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divisions = {},
+              const Engine* engine = nullptr);
 
 // "usp:ulysses=4,ring=2": what follows -s to run this setting.
 std::string strategy_argument(const ChosenStrategy& chosen);

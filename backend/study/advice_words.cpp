@@ -9,6 +9,7 @@
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/published_errors.h"
+#include "backend/analysis/trust.h"
 #include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 #include "backend/report/conclusion.h"
@@ -17,6 +18,7 @@
 #include "backend/report/refused.h"
 #include "backend/report/section.h"
 #include "backend/study/engine_choice.h"
+#include "backend/study/weight_layout.h"
 
 namespace spscope {
 namespace {
@@ -35,12 +37,27 @@ std::string time_text(std::int64_t ns) { return duration_text(static_cast<double
 // Among more than two GPUs over PCIe, sources contradict each other.
 bool hosts_differ(const Advice& advice, int gpus) { return kind_of(advice) == MachineKind::kPcie && gpus > 2; }
 
-// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and 259 s with fa2 in official code"
-std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
+// "1280x720" of what the model makes.
+std::string size_text(const Model& model) {
+  const int side = static_cast<int>(std::lround(std::sqrt(model.pixels_per_token)));
+  return fmt::format("{}x{}", model.grid[2] * side, model.grid[1] * side);
+}
+
+// " for images of 3072x3072", of a preset whose images have not the usual size.
+std::string image_text(const Job& job) {
+  constexpr std::string_view kUsual = "1024x1024";
+  if (find_model_preset(job.config.model.preset) == nullptr || job.model.output_frames() > 1) return "";
+  const std::string size = size_text(job.model);
+  return size == kUsual ? "" : " for images of " + size;
+}
+
+// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and 259 s with fa2 in official code."
+std::string what_to_use(const Advice& advice, const Job& job, const AdviceFacts& facts) {
   const StrategyResult& fastest = advice.result(advice.chosen);
   std::string text = fastest.name == "single" ? "one GPU a pass (single)" : own_label(fastest);
   if (advice.division.guidance > 1) text += fmt::format(", {} passes at once", advice.division.guidance);
   if (advice.division.dp > 1) text += fmt::format(", {} replicas", advice.division.dp);
+  text += image_text(job);
   text += fastest.end_to_end_ns ? fmt::format(": {} end to end", time_text(*fastest.end_to_end_ns))
                                 : fmt::format(": {} a layer", duration_text(fastest.layer_pass_ns().value_or(0)));
   text += " with " + facts.code;
@@ -50,42 +67,48 @@ std::string what_to_use(const Advice& advice, const AdviceFacts& facts) {
     const std::string kernel = other.substr(0, other.find(" in "));
     const bool same = facts.code.starts_with(kernel + " in ");
     const std::int64_t ns = facts.other_code->end_to_end_ns;
-    text += fmt::format(", {}{}", ns > 0 ? "and " + time_text(ns) : "but it " + facts.other_code->why,
+    text += fmt::format("{}{}", ns > 0 ? ", and " + time_text(ns) : ". It " + facts.other_code->why,
                         same ? other.substr(kernel.size()) : " with " + other);
   }
-  return text;
+  return text + ".";
 }
 
-// "With fa2 in official code usp u2 r2 is fastest, with 240 s.", where that is another one; else "".
+// " With fa2 in official code usp u2 r2 is fastest, with 240 s.", where that is another one; else "".
 std::string other_winner(const AdviceFacts& facts) {
   const auto& other = facts.other_code;
   if (!other || other->faster.empty()) return "";
-  return fmt::format(" With {} {} is fastest, with {}.", other->text,
-                     other->faster.substr(0, other->faster.find(" = ")), time_text(other->faster_ns));
+  return fmt::format(" With {} {} is {}, with {}.", other->text, other->faster.substr(0, other->faster.find(" = ")),
+                     other->of_engines ? "the fastest that an engine runs" : "fastest", time_text(other->faster_ns));
 }
 
-std::string headline(const Advice& advice, const Judgement& judgement, const AdviceFacts& facts) {
+std::string headline(const Advice& advice, const Judgement& judgement, const Job& job, const AdviceFacts& facts) {
   std::vector<std::string> refused;
   for (const StrategyResult* s : judgement.refused) refused.push_back(s->name);
   const bool pcie = hosts_differ(advice, facts.gpus);
-  std::string text = refused.empty() ? (pcie ? "On a usual host use " : "Use ")
-                                     : fmt::format(
-                                           "No winner is named, since {} {} asked for and cannot run. The "
-                                           "fastest of the others is ",
-                                           listed(refused), refused.size() == 1 ? "was" : "were");
-  text += what_to_use(advice, facts);
+  std::string text = pcie ? "Hosts with PCIe differ. " : "";
+  if (!refused.empty())
+    text += fmt::format("No winner is named, since {} {} asked for and cannot run. The fastest of the others is ",
+                        listed(refused), refused.size() == 1 ? "was" : "were");
+  else
+    text += pcie ? "On a usual one use " : "Use ";
+  text += what_to_use(advice, job, facts);
+  if (advice.result(advice.chosen).end_to_end_ns) text += other_winner(facts);
   if (pcie)
     text += fmt::format(
-        "; hosts with PCIe differ, so measure yours with alltoall_perf -g {0} and sendrecv_perf -g {0} of "
-        "nccl-tests (docs/advice.md)",
+        " Measure yours with alltoall_perf -g {0} -b 64M -e 64M and sendrecv_perf -g {0} -b 64M -e 64M of nccl-tests; "
+        "docs/advice.md says where their numbers go.",
         facts.gpus);
-  return text + "." + (advice.result(advice.chosen).end_to_end_ns ? other_winner(facts) : "");
+  return text;
 }
+
+// Whether "1.00x" is what is left of it.
+bool reads_as_one(double ratio) { return ratio > 0.995 && ratio < 1.005; }
 
 std::string speedup_sentence(const Advice& advice) {
   if (advice.chosen == advice.reference) return "";
   const Spread& s = advice.speedup;
   const StrategyResult &fastest = advice.result(advice.chosen), &reference = advice.result(advice.reference);
+  if (reads_as_one(s.mean) || s.mean < 1) return "";  // one that is as fast as the fastest may be the slower one
   std::string text = fmt::format("A layer is {:.2f}x as fast as with {}", s.mean, own_label(reference));
   if (s.count > 1) text += fmt::format(", {:.2f}x to {:.2f}x over {} seeds", s.least, s.most, s.count);
   if (fastest.end_to_end_ns && reference.end_to_end_ns && *fastest.end_to_end_ns > 0)
@@ -94,31 +117,50 @@ std::string speedup_sentence(const Advice& advice) {
   return text + ".";
 }
 
+// Of the model, between numbers of guidance passes at once, and between strategies: of a single plan, too.
+const RatioError& error_of(const Advice& advice) {
+  const Workload& w = advice.judged.workload;
+  return ratio_error(kind_of(advice), w.ranks * w.guidance * w.data_parallel);
+}
+
+// Which are as fast, and why the chosen one is named, where it is not the fastest.
+std::string tie_sentence(const Advice& advice, const Judgement& judgement, const Engine* engine) {
+  // The table says which plans equal them.
+  std::vector<std::string> names;
+  for (const std::string& label : advice.as_fast) names.push_back(label.substr(0, label.find(" = ")));
+  const std::string limit =
+      fmt::format("{} {} a layer", percent_text(judgement.error->median), judgement.rest_ns > 0 ? "of" : "in");
+  const std::string at_ends = at_ends_words(judgement, OfPasses::kMean);
+  if (advice.chosen == advice.fastest)
+    return fmt::format("Too close to call: {} {} slower by less than {}, {}.{}", listed(names),
+                       names.size() == 1 ? "is" : "are", limit, judgement.error->from, at_ends);
+  const std::string name = own_label(advice.result(advice.chosen));
+  const StrategyResult &chosen = advice.result(advice.chosen), &fastest = advice.result(advice.fastest);
+  const std::size_t of_chosen = advice.as_modelled(chosen.id, engine).size(),
+                    of_fastest = advice.as_modelled(fastest.id, engine).size();
+  const std::string why = of_chosen <= of_fastest ? fmt::format("More times of {} are published.", name)
+                          : engine != nullptr
+                              ? fmt::format("{} does not run {} as it is modelled.", engine->title, own_label(fastest))
+                          : of_fastest == 0 ? fmt::format("No engine runs {} as it is modelled.", own_label(fastest))
+                                            : fmt::format("More engines run {} as it is modelled.", name);
+  return fmt::format("{} as fast, within {}: {}. That is {}.{} {}", names.size() == 1 ? "Another is" : "These are",
+                     limit, listed(names), judgement.error->from, at_ends, why);
+}
+
 // What the lead over the others is worth.
 std::string certainty(const Advice& advice, const Judgement& judgement, const Job& job, const Engine* engine,
                       int gpus) {
   if (judgement.lead == Lead::kDepends)
-    return fmt::format("It depends on your host: {} is fastest where the network is fast, {} where it is slow.",
+    return fmt::format("It depends on your network: {} is fastest where it is fast, {} where it is slow.",
                        own_label(*judgement.at_low), own_label(*judgement.at_high));
-  // The table says which plans equal them.
-  std::vector<Sentence> as_fast;
-  for (const std::string& label : advice.as_fast) as_fast.push_back({label.substr(0, label.find(" = "))});
-  if (!as_fast.empty()) {
-    const std::string limit = percent_text(judgement.error->median);
-    // Of the fastest others are slower; of one that more engines run some are faster.
-    const bool one = as_fast.size() == 1, fastest = advice.chosen == advice.fastest;
-    const std::string how = fastest ? fmt::format("{} slower", one ? "is" : "are")
-                            : one   ? "is faster"
-                                    : "differ from it";
-    return fmt::format("Too close to call: {} {} by less than {} {} a layer, {}.{}", listed(as_fast).text, how, limit,
-                       judgement.rest_ns > 0 ? "of" : "in", judgement.error->from,
-                       fastest ? ""
-                       : one   ? " Fewer engines run it."
-                               : " None of them runs in more engines.");
-  }
+  if (!advice.as_fast.empty()) return tie_sentence(advice, judgement, engine);
   if (judgement.ranked.size() < 2) {
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
-    if (advice.runs.together.workload.ranks == 1) return "One GPU runs each pass, so there is nothing to compare.";
+    if (advice.runs.together.workload.ranks == 1) {
+      const double error = error_of(advice).guidance;
+      const std::string tied = tied_divisions_sentence(advice.divisions, error);
+      return "One GPU runs each pass. " + (tied.empty() ? next_division_sentence(advice.divisions) : tied);
+    }
     const std::string why = engine != nullptr ? why_no_other(*engine, job) : "";
     return why.empty() ? "You named no other strategy to compare it with."
                        : fmt::format("{} runs no other strategy here: {} (docs/engines.md).", engine->title, why);
@@ -127,26 +169,26 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
   const auto ratio = [](std::int64_t time, std::int64_t least) {
     return static_cast<double>(time) / static_cast<double>(std::max<std::int64_t>(1, least)) - 1;
   };
-  std::string text = fmt::format("The next, {}, is slower by {} in a layer", own_label(next),
-                                 percent_text(ratio(*next.makespan_ns, *first.makespan_ns)));
-  std::string record;
+  std::string text = fmt::format("The next, {}, is slower by ", own_label(next)), record;
   if (first.end_to_end_ns && next.end_to_end_ns) {
     const double ahead = ratio(*next.end_to_end_ns, *first.end_to_end_ns);
-    text += fmt::format(" and {} end to end", percent_text(ahead));
+    text += percent_text(ahead) + " end to end";
     if (judgement.unmeasured.empty() && judgement.assumed_moves.empty() && judgement.rest_ns == 0)
       record = lead_record(kind_of(advice), gpus, ahead);
+  } else {
+    text += percent_text(ratio(*next.makespan_ns, *first.makespan_ns)) + " in a layer";
   }
-  if (!record.empty())
-    text += "; " + record;
-  else if (judgement.error)
-    text += fmt::format("; {} is {}", percent_text(judgement.error->median), judgement.error->from);
-  return text + ".";
+  if (!record.empty()) return text + "; " + record + ".";
+  // What nobody has measured is said, and no error of what somebody has.
+  if (!judgement.unmeasured.empty() || !judgement.error) return text + ".";
+  return fmt::format("{}; {} is {}.", text, percent_text(judgement.error->median), judgement.error->from);
 }
 
 // That the ranking rests on assumed times, which every answer says.
 std::string assumed_sentence(const Judgement& judgement) {
-  const std::string& moves = judgement.assumed_moves;
-  return moves.empty() ? "" : "P" + moves.substr(1) + ".";
+  return judgement.assumed_moves.empty() ? ""
+                                         : "Nobody has measured one-sided transfers of attention. Their times are "
+                                           "assumed, and we assume that they slow no compute.";
 }
 
 // What is published of differences like this one, and how this one compares.
@@ -163,18 +205,13 @@ std::string evidence(const Judgement& judgement) {
     if (s->name == "dbsp" && is_first(dbsp, s)) dbsp = s;
     if (std::ranges::find(kCompared, s->name) != std::end(kCompared) && is_first(best, s)) best = s;
   }
-  if (dbsp == nullptr || best == nullptr) return text;
+  if (dbsp == nullptr || best == nullptr ||
+      reads_as_one(static_cast<double>(*best->end_to_end_ns) / static_cast<double>(*dbsp->end_to_end_ns)))
+    return text;
   return text + fmt::format(" Here {} is {:.2f}x as fast end to end as {}, the best of Ulysses, ring and USP.",
                             own_label(*dbsp),
                             static_cast<double>(*best->end_to_end_ns) / static_cast<double>(*dbsp->end_to_end_ns),
                             own_label(*best));
-}
-
-// The fastest that so many engines run; nullptr: none.
-const StrategyResult* fastest_of_engines(const Advice& advice, const Judgement& judgement, std::size_t engines) {
-  for (const StrategyResult* s : judgement.ranked)
-    if (advice.engines.at(s->id).size() == engines) return s;
-  return nullptr;
 }
 
 // End to end, as the first sentence.
@@ -186,24 +223,41 @@ std::string slower_text(const StrategyResult& fastest, const StrategyResult& oth
          (whole ? " end to end" : "");
 }
 
-// Which engines can follow the first sentence, where not every one can, and what to run in the others.
-std::string engine_sentence(const Advice& advice, const Judgement& judgement) {
-  const StrategyResult& fastest = advice.result(advice.chosen);
-  const std::vector<std::string_view>& own = advice.engines.at(advice.chosen);
-  std::size_t most = 0;
-  for (const auto& [id, list] : advice.engines) most = std::max(most, list.size());
-  const StrategyResult* other = fastest_of_engines(advice, judgement, most);
-  if (own.size() == most || other == nullptr) return "";
-  const std::vector<std::string_view>& where = advice.engines.at(other->id);
-  const std::string runs = fmt::format("{} runs in {}, and is slower by {}.", own_label(*other), listed(where),
-                                       slower_text(fastest, *other));
-  if (own.empty()) return fmt::format("No engine of docs/engines.md runs {} here: {}", fastest.name, runs);
-  const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
-  return fmt::format("{} {} can run{}: {}", uneven ? "Its heads are uneven, which only" : "Only", listed(own),
-                     uneven ? "" : " it", runs);
+// "SGLang and xDiT run" of their ids.
+std::string titles_run(const std::vector<std::string_view>& ids) {
+  std::vector<std::string_view> titles;
+  for (const std::string_view id : ids) titles.push_back(find_engine(id).title);
+  return listed(titles) + (titles.size() == 1 ? " runs" : " run");
 }
 
-bool is_ring(const StrategyResult& s) { return !s.meshes.empty() && s.meshes.front().ring > 1; }
+// Which engines can follow the first sentence, where not every one can, and what to run in the others.
+std::string engine_sentence(const Advice& advice, const Judgement& judgement, const Job& job) {
+  const StrategyResult& fastest = advice.result(advice.chosen);
+  const std::vector<std::string_view>& own = advice.engines.at(advice.chosen);
+  const auto count = [&](const StrategyResult* s) { return advice.engines.at(s->id).size(); };
+  // The fastest of those that most engines run.
+  const StrategyResult* other = *std::ranges::max_element(judgement.ranked, {}, count);
+  if (count(other) == 0) {
+    const std::string& pattern = job.config.mask.pattern;
+    const auto has = [&](const Engine& e) { return std::ranges::count(e.patterns(), pattern) > 0; };
+    const bool masks = has_sparse_masks(job) && job.config.mask.file.empty() && std::ranges::none_of(engines(), has);
+    if (masks)
+      return fmt::format(
+          "No engine of docs/engines.md runs attention with masks of {}, so you cannot run any row as it stands.",
+          pattern);
+    std::string text = "No engine of docs/engines.md runs any row as it stands.";
+    for (const Engine& engine : engines())
+      if (const std::string limit = why_no_backend(engine, job); !limit.empty()) text += " " + limit + ".";
+    return text;
+  }
+  if (count(&fastest) == count(other) || *other->makespan_ns <= *fastest.makespan_ns) return "";
+  const std::string runs = fmt::format(" {} {}, which is slower by {}.", titles_run(advice.engines.at(other->id)),
+                                       own_label(*other), slower_text(fastest, *other));
+  if (own.empty()) return fmt::format("No engine of docs/engines.md runs {}.{}", own_label(fastest), runs);
+  const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
+  return fmt::format("{} only {}{}.{}", uneven ? "Its heads are uneven, which" : "Of engines,", titles_run(own),
+                     uneven ? "" : " it", runs);
+}
 
 // Of rings that engines run in another way than plans do. `only`: nullptr: any engine.
 std::string rings_note(const Advice& advice, const Engine* only) {
@@ -217,7 +271,7 @@ std::string rings_note(const Advice& advice, const Engine* only) {
     if (!runs_rings || engine.ring.empty()) continue;
     auto way = std::ranges::find(by_way, engine.ring, [](const auto& entry) { return entry.first; });
     if (way == by_way.end()) way = by_way.insert(way, {engine.ring, {}});
-    way->second.push_back(engine.id);
+    way->second.push_back(engine.title);
   }
   if (by_way.empty()) return "";
   std::string text;
@@ -227,43 +281,90 @@ std::string rings_note(const Advice& advice, const Engine* only) {
   return text + ". Times here are of rings that pass them on (docs/engines.md).";
 }
 
+// What is typed, with what leaves the GPU for the rest to fit.
 std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
   const StrategyResult& fastest = advice.result(advice.chosen);
-  const EngineSetup setup = engine_setup(job, fastest);
+  EngineSetup setup = engine_setup(job, fastest);
+  if (const std::string limit = backend_limit(engine, setup.masks, setup); !limit.empty()) return limit + ".";
   if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
-  std::string text = fmt::format("In {}: {}", engine.title, engine_command(engine, setup));
-  if (job.cluster.dp > 1) text += fmt::format(", {} times", job.cluster.dp);
+  std::vector<std::string> needed;
+  if (!fastest.memory_need.ranks.empty()) {
+    const auto [encoder, vae] = fastest.memory_need.elsewhere();
+    setup.text_encoder_out = encoder && engine.has(EngineFeature::kTextEncoderOut);
+    setup.vae_out = vae && engine.has(EngineFeature::kVaeOut);
+    for (const auto& [out, feature] : {std::pair(setup.text_encoder_out, EngineFeature::kTextEncoderOut),
+                                       std::pair(setup.vae_out, EngineFeature::kVaeOut)}) {
+      const std::string_view text = engine.feature(feature).text;
+      if (out) needed.emplace_back(text.substr(0, text.find(" in place of ")));
+    }
+  }
+  const std::string times = job.cluster.dp > 1 ? fmt::format(", {} times", job.cluster.dp) : "";
+  const std::string typed = engine_command(engine, setup) + times;
+  std::string text;
+  if (knows_start(engine, setup))
+    text = fmt::format("In {}{}: {}", engine.title, setup.nodes() > 1 ? ", on each node" : "", typed);
+  else
+    text = fmt::format("docs/engines.md does not know how {} starts on {} nodes. Its flags are {}.", engine.title,
+                       setup.nodes(), typed);
+  if (!needed.empty() && without_place(engine, fastest.memory_need).empty())
+    text += fmt::format("{} Without {} it does not fit.", knows_start(engine, setup) ? "." : "", listed(needed));
   return text;
 }
 
-// What is typed besides where not all of the model fits on the GPU.
-std::string elsewhere_sentence(const Advice& advice, const Engine& engine) {
-  const MemoryNeed& need = advice.result(advice.chosen).memory_need;
-  if (need.ranks.empty()) return "";
-  const auto [encoder, vae] = need.elsewhere();
-  std::vector<std::string_view> flags, missing;
-  for (const auto& [needed, feature] :
-       {std::pair(encoder, EngineFeature::kTextEncoderOut), std::pair(vae, EngineFeature::kVaeOut)})
-    if (needed)
-      engine.has(feature) ? flags.push_back(engine.feature(feature).text) : missing.push_back(feature_name(feature));
-  std::string text = flags.empty() ? "" : fmt::format("To make it fit, add {}.", listed(flags));
-  if (!missing.empty())
-    text += fmt::format("{}To make it fit, it needs {}, for which docs/engines.md knows no flag of {}.",
-                        text.empty() ? "" : " ", listed(missing), engine.title);
-  return text;
+// That the plan cannot be made to fit in the engine, as far as its sources say.
+std::string no_place_sentence(const Advice& advice, const Engine& engine) {
+  std::vector<std::string_view> parts;
+  for (const EngineFeature part : without_place(engine, advice.result(advice.chosen).memory_need))
+    parts.push_back(feature_name(part));
+  if (parts.empty()) return "";
+  return fmt::format(
+      "As far as docs/engines.md knows, this does not fit in {}: it needs {}, and we know no flag for {}.",
+      engine.title, listed(parts), parts.size() == 1 ? "that" : "these");
 }
 
 // What the flags leave open about sparse masks.
-std::string masks_sentence(const Job& job, const AdviceFacts& facts) {
+std::string masks_sentence(const Advice& advice, const Job& job, const AdviceFacts& facts) {
   const MaskConfig& mask = job.config.mask;
   if (facts.engine == nullptr || !has_sparse_masks(job)) return "";
+  std::vector<std::string_view> patterns = facts.engine->patterns();
+  std::erase_if(patterns, [&](std::string_view pattern) {
+    return !backend_limit(*facts.engine, pattern, engine_setup(job, advice.result(advice.chosen))).empty();
+  });
   if (!mask.file.empty())
     return fmt::format(
         "As it stands this command attends densely. Add the flag of the attention backend that makes your masks: {} "
-        "has "
-        "those of {} (docs/engines.md).",
-        facts.engine->title, listed(facts.engine->patterns()));
+        "has those of {} (docs/engines.md).",
+        facts.engine->title, listed(patterns));
   return mask.pattern == "vsa" ? "VSA needs a model that was trained for it." : "";
+}
+
+// That an engine keeps whole weights, where these do not fit, and which engines shard them.
+std::string no_shards_sentence(const Advice& advice, const Job& job, const Engine& engine) {
+  const bool memory = std::ranges::any_of(advice.runs.together.strategies, lacks_memory);
+  if (!memory || engine.has(EngineFeature::kSharded)) return "";
+  std::vector<std::string_view> others;
+  for (const Engine& other : engines())
+    if (other.has(EngineFeature::kSharded) && other.runs_model(job.config.model.preset)) others.push_back(other.title);
+  return fmt::format("Whole weights do not fit, and docs/engines.md knows no sharded weights of {}. {} {} them.",
+                     engine.title, listed(others), others.size() == 1 ? "has" : "have");
+}
+
+// What the same plan takes on sparse masks.
+std::string sparse_sentence(const Advice& advice, const OtherTime& sparse) {
+  const std::string time = time_text(sparse.end_to_end_ns);
+  if (sparse.end_to_end_ns < advice.result(advice.chosen).end_to_end_ns.value_or(0))
+    return fmt::format("This is for dense attention. The same plan takes {} on sparse masks ({}); ask with {}.", time,
+                       sparse.text, sparse.flags);
+  return fmt::format("This is for dense attention. Sparse masks would not help this plan: it takes {} with {}.", time,
+                     sparse.text);
+}
+
+// Whose kernel the times are of, where masks of one's own do not say it.
+std::string kernel_sentence(const Job& job) {
+  const std::string& kernel = job.cluster.preset.attention_kernel;
+  if (job.config.mask.file.empty() || kernel.empty() || job.places.contains("run.attention_kernel")) return "";
+  return fmt::format("The kernel {} is assumed, since your masks do not say which one runs them; --kernel does.",
+                     kernel);
 }
 
 std::string engines_cell(const std::vector<std::string_view>& list) {
@@ -291,43 +392,47 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   const Judgement judgement = judgement_of(advice);
   if (judgement.ranked.empty()) {
     add(parts, "Nothing can run here; below are the reasons, and what would.", 0);
+    if (facts.engine) add(parts, no_shards_sentence(advice, job, *facts.engine), 0);
     return parts;
   }
   if (judgement.empty_masks) {
     add(parts, "The masks attend nothing (density 0): there is nothing to compare.", 0);
     return parts;
   }
-  const double error = judgement.error ? judgement.error->guidance : 0;  // between divisions of the GPUs
+  const double error = error_of(advice).guidance;  // between divisions of the GPUs
   const int replica = facts.gpus / std::max(1, job.cluster.dp);
   // Its guidance passes may have a node each.
   const bool several_nodes = kind_of(advice) != MachineKind::kCpu && replica > job.cluster.gpus_per_node;
-  add(parts, headline(advice, judgement, facts), 0);
+  add(parts, headline(advice, judgement, job, facts), 0);
+  if (facts.engine) add(parts, no_place_sentence(advice, *facts.engine), 0);
+  add(parts, kernel_sentence(job), 0);
   add(parts, certainty(advice, judgement, job, facts.engine, replica), 0);
+  // Of a clear lead nothing else says how sure it is.
+  const bool clear = advice.as_fast.empty();
+  if (clear) add(parts, evidence(judgement), 1);
   add(parts, rate_note(job), 0);
   add(parts, assumed_sentence(judgement), 0);
-  if (facts.engine) {
-    add(parts, flags_sentence(advice, job, *facts.engine), 0);
-    add(parts, elsewhere_sentence(advice, *facts.engine), 0);
-  }
-  add(parts, masks_sentence(job, facts), 0);
+  if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
+  add(parts, masks_sentence(advice, job, facts), 0);
   add(parts, advice.layout, 0);
   add(parts, advice.unsharded, 1);
-  if (!facts.engine) add(parts, engine_sentence(advice, judgement), 0);
+  if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
   add(parts, speedup_sentence(advice), 3);
-  add(parts, evidence(judgement), 2);
+  if (!clear) add(parts, prediction_sentence(judgement, judgement.unmeasured), 1);  // the record alone
   if (advice.result(advice.chosen).end_to_end_ns)
     if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
         !record.empty())
       add(parts, sentence_of(record + (has_sparse_masks(job) && replica > 1 && !several_nodes ? ", all dense" : "")),
           0);
   add(parts, advice.gather, 2);
-  if (facts.sparse_masks)
-    add(parts,
-        fmt::format("This is for dense attention. The same plan takes {} on sparse masks ({}); ask with {}.",
-                    time_text(facts.sparse_masks->end_to_end_ns), facts.sparse_masks->text, facts.sparse_masks->flags),
-        1);
-  add(parts, throughput_sentence(advice.divisions, error), 4);
-  add(parts, tied_divisions_sentence(advice.divisions, error), 5);
+  if (facts.sparse_masks) add(parts, sparse_sentence(advice, *facts.sparse_masks), 1);
+  // The most samples are no advice where the engine has no room for them.
+  const Divisions& divisions = advice.divisions;
+  if (!facts.engine || !divisions.timed() ||
+      without_place(*facts.engine, divisions.times[divisions.most_samples].memory_need).empty())
+    add(parts, throughput_sentence(divisions, error), 4);
+  if (judgement.ranked.size() > 1 || advice.judged.workload.ranks > 1)  // else the second sentence says it
+    add(parts, tied_divisions_sentence(advice.divisions, error), 5);
   return parts;
 }
 
@@ -335,11 +440,19 @@ std::string question_line(const Advice& advice, const Job& job) {
   const Comparison& c = advice.runs.together;
   Workload workload = c.workload;
   if (const Model& model = job.model; find_model_preset(job.config.model.preset) != nullptr) {
-    const int side = static_cast<int>(std::lround(std::sqrt(model.pixels_per_token)));
     const std::string frames = model.output_frames() > 1 ? fmt::format("{} frames of ", model.output_frames()) : "";
-    workload.model += fmt::format(", {}{}x{}", frames, model.grid[2] * side, model.grid[1] * side);
+    workload.model += fmt::format(", {}{}", frames, size_text(model));
   }
   std::string line = workload_line(workload, executes(c));
+  // Of several nodes the cluster has no name of one machine.
+  const ClusterConfig& cluster = job.config.cluster;
+  const std::string machine = " x " + device_name(workload.cluster),
+                    nodes = fmt::format(" on {} nodes", job.cluster.nodes);
+  if (const std::size_t at = line.find(machine);
+      job.cluster.nodes > 1 && !job.cluster.preset.gpu.empty() && at != line.npos) {
+    if (const std::size_t again = line.find(nodes); again != line.npos) line.erase(again, nodes.size());
+    line.replace(at, machine.size(), fmt::format(" x {}{} of {}", job.cluster.preset.gpu, nodes, cluster.preset));
+  }
   if (c.workload.scope == "layer") line += ", whole layers";
   if (const std::optional<int> steps = c.workload.model_denoise_steps; steps.value_or(1) > 1)
     line += fmt::format(", {} denoise steps", *steps);
@@ -349,10 +462,12 @@ std::string question_line(const Advice& advice, const Job& job) {
 
 Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all, std::size_t rows) {
   const Judgement judgement = judgement_of(advice);
-  const bool seeds = advice.runs.seeds.size() > 1, engines = facts.engine == nullptr;
+  // A single row is compared with nothing.
+  const bool ratios = judgement.ranked.size() > 1, seeds = ratios && advice.runs.seeds.size() > 1,
+             engines = facts.engine == nullptr;
   Table table;
-  table.columns = {
-      text_column("strategy"), {"layer", "makespan"}, {"vs " + advice.result(advice.reference).name, "speedup"}};
+  table.columns = {text_column("strategy"), {"layer", "makespan"}};
+  if (ratios) table.columns.push_back({"vs " + advice.result(advice.reference).name, "speedup"});
   if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 3));
   const bool ranges = std::ranges::any_of(judgement.ranked, [](const StrategyResult* s) {
     return s->makespan_low_ns.has_value() && s->makespan_low_ns != s->makespan_high_ns;
@@ -379,8 +494,8 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
       const std::optional<double> sum = mean(by_rank);
       return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
     };
-    Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns()), cell(Hint::kSpeedup, speedup.mean)},
-            named && s->id == advice.fastest};
+    Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns())}, named && s->id == advice.fastest};
+    if (ratios) row.cells.push_back(cell(Hint::kSpeedup, speedup.mean));
     if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
     if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));
     row.cells.push_back(duration_cell(s->end_to_end_ns));
@@ -407,7 +522,13 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
 
 std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& facts, bool all) {
   std::vector<AdvicePart> parts;
-  const Comparison& c = advice.judged;
+  Comparison c = advice.judged;
+  if (facts.engine != nullptr && !facts.engine->has(EngineFeature::kSharded))
+    for (StrategyResult& s : c.strategies)
+      for (Problem& p : s.problems)
+        if (p.hint.find("run.weights = sharded") != p.hint.npos)
+          p.hint = fmt::format("it fits with sharded weights, of which docs/engines.md knows none in {}",
+                               facts.engine->title);
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : c.strategies) strategies.push_back(&s);
   add(parts, memory_line(strategies, advice.chosen.empty() ? nullptr : &advice.result(advice.chosen)), 0, Tone::kNote);

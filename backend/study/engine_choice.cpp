@@ -37,6 +37,9 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
   }
   setup.in_pieces = parameters.has("chunks") && parameters.integer("chunks") > 1;
   setup.guidance = job.cluster.guidance;
+  setup.head_dim = job.model.head_dim;
+  setup.gpu = job.cluster.preset.gpu;
+  setup.gpus_per_node = job.cluster.nodes > 1 ? job.cluster.gpus_per_node : 0;
   setup.compiled = job.cluster.preset.implementation == kDefaultImplementation;
   setup.sharded = job.config.run.weights == WeightLayout::kSharded && job.cluster.ranks > 1;
   return setup;
@@ -46,6 +49,26 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
 EngineSetup whole_setup(const Job& job, std::string_view strategy, const Parameters& parameters) {
   const int ranks = job.cluster.plan_ranks();
   return setup_of(job, strategy, parameters, strategy == "ulysses" ? ranks : 1, strategy == "ring" ? ranks : 1);
+}
+
+// What a setting asks of an engine, on the ranks of the job.
+std::function<EngineSetup(std::string_view, const Parameters&)> setups_of(const Job& job) {
+  Job asked = job;
+  asked.may_pick = nullptr;
+  return [asked = std::move(asked)](std::string_view strategy, const Parameters& setting) {
+    EngineSetup setup = whole_setup(asked, strategy, setting);
+    if (strategy == "usp") setup.ulysses = setting.integer("ulysses"), setup.ring = setting.integer("ring");
+    return setup;
+  };
+}
+
+// Those strategies and settings of `all` stay for which `has` is true of what they ask of an engine.
+void restrict_by(std::function<bool(const EngineSetup&)> has, Job& job) {
+  std::erase_if(job.strategies,
+                [&](const ChosenStrategy& c) { return c.from_all && !has(whole_setup(job, c.strategy->name, {})); });
+  job.may_pick = [has = std::move(has), setups = setups_of(job)](std::string_view strategy, const Parameters& setting) {
+    return has(setups(strategy, setting));
+  };
 }
 
 }  // namespace
@@ -61,16 +84,35 @@ EngineSetup engine_setup(const Job& job, const StrategyResult& result) {
 }
 
 void restrict_to(const Engine& engine, Job& job) {
-  std::erase_if(job.strategies, [&](const ChosenStrategy& c) {
-    return c.from_all && !missing_in(engine, whole_setup(job, c.strategy->name, {})).empty();
-  });
-  Job asked = job;  // what the function looks at
-  asked.may_pick = nullptr;
-  job.may_pick = [&engine, asked = std::move(asked)](std::string_view strategy, const Parameters& setting) {
-    EngineSetup setup = whole_setup(asked, strategy, setting);
-    if (strategy == "usp") setup.ulysses = setting.integer("ulysses"), setup.ring = setting.integer("ring");
-    return missing_in(engine, setup).empty();
-  };
+  restrict_by([&engine](const EngineSetup& setup) { return missing_in(engine, setup).empty(); }, job);
+}
+
+void restrict_to_engines(Job& job) {
+  restrict_by(
+      [model = job.config.model.preset](const EngineSetup& setup) { return !engines_with(setup, model).empty(); }, job);
+}
+
+SettingTest run_by_engines(const Job& job) {
+  return
+      [model = job.config.model.preset, setups = setups_of(job)](std::string_view strategy, const Parameters& setting) {
+        return !engines_with(setups(strategy, setting), model).empty();
+      };
+}
+
+bool is_ring(const StrategyResult& result) { return !result.meshes.empty() && result.meshes.front().ring > 1; }
+
+bool runs_as_modelled(const Engine& engine, const StrategyResult& result) {
+  return !is_ring(result) || engine.ring.empty();
+}
+
+std::vector<EngineFeature> without_place(const Engine& engine, const MemoryNeed& need) {
+  std::vector<EngineFeature> parts;
+  if (need.ranks.empty()) return parts;
+  const auto [encoder, vae] = need.elsewhere();
+  for (const auto& [out, feature] :
+       {std::pair(encoder, EngineFeature::kTextEncoderOut), std::pair(vae, EngineFeature::kVaeOut)})
+    if (out && !engine.has(feature)) parts.push_back(feature);
+  return parts;
 }
 
 std::vector<std::string> engine_settings(const Engine& engine, const Job& job) {
@@ -79,6 +121,11 @@ std::vector<std::string> engine_settings(const Engine& engine, const Job& job) {
   for (std::string setting; all >> setting;)
     if (!job.places.contains(setting.substr(0, setting.find('=')))) settings.push_back(setting);
   return settings;
+}
+
+std::string why_no_backend(const Engine& engine, const Job& job) {
+  const EngineSetup setup = whole_setup(job, "ulysses", {});
+  return backend_limit(engine, setup.masks, setup);
 }
 
 std::string why_no_other(const Engine& engine, const Job& job) {

@@ -78,7 +78,9 @@ std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, 
   time.text = text_of(kernel, implementation);
   flags.strategies = asked.strategies;
   Job all = load_job(flags, job.max_memory_bytes);
-  if (engine != nullptr) restrict_to(*engine, all);
+  engine != nullptr ? restrict_to(*engine, all) : restrict_to_engines(all);
+  time.of_engines = engine == nullptr;
+  if (all.strategies.empty()) return time;
   const DivisionTime best = time_divisions({all}, options).times.front();
   const double limit = (1 + error) * static_cast<double>(best.end_to_end_ns);
   if (best.end_to_end_ns > 0 && (time.end_to_end_ns == 0 || limit < static_cast<double>(time.end_to_end_ns))) {

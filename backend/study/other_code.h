@@ -24,13 +24,15 @@ struct OtherTime {
   std::string why = {};            // then "does not fit" or "cannot run"
   std::string faster = {};     // label of the fastest of all there, when the model tells it from this; "": it does not
   std::int64_t faster_ns = 0;  // its time
+  bool of_engines = false;     // it is the fastest of those that engines run
   std::string flags = {};      // what asks advise for it: "--density 0.4"
 };
 
 // One strategy, `argument` of -s, with the other usual kernel in the other usual code: FA2 or, for sparse masks,
 // FlexAttention in the code that a model was published with, in place of compiled code; or the other way round. Absent
 // where the cluster gives its costs one by one. All strategies of the question are timed there, of an engine those that
-// it has; `error` is by how much the model must have one faster. `asked`: settings of the job.
+// it has, else those that any engine runs; `error` is by how much the model must have one faster. `asked`: settings of
+// the job.
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
                                          const Engine* engine, double error, const QuietRun& options);
 // The same strategy at kUsualDensity on masks of `sparge`, or of the first pattern that the engine has. Absent where it

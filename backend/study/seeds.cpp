@@ -106,6 +106,26 @@ std::string note_of_runs(const Job& job, std::span<const ChosenStrategy> strateg
   return planning_note("planning and scheduling", sample.ranks, seconds * passes);
 }
 
+void add_settings(const Job& job, std::span<const Request> samples, const SettingTest& passes, const PickOptions& pick,
+                  std::vector<ChosenStrategy>& chosen) {
+  const auto fails = [&](const ChosenStrategy& c) {
+    return c.from_all && c.pick->settings > 0 && !passes(c.strategy->name, c.parameters);
+  };
+  Job others = job;
+  others.may_pick = passes;
+  std::erase_if(others.strategies, [&](const ChosenStrategy& other) {
+    return std::ranges::none_of(chosen,
+                                [&](const ChosenStrategy& c) { return c.strategy == other.strategy && fails(c); });
+  });
+  for (ChosenStrategy& other : pick_settings(others, samples, pick)) {
+    if (!other.from_all || other.pick->settings == 0) continue;
+    const auto is_same = [&](const ChosenStrategy& c) { return c.strategy == other.strategy; };
+    const auto is_there = [&](const ChosenStrategy& c) { return is_same(c) && c.parameters == other.parameters; };
+    if (std::ranges::none_of(chosen, is_there)) chosen.insert(std::ranges::find_if(chosen, is_same), std::move(other));
+  }
+  give_ids(chosen);
+}
+
 }  // namespace
 
 int useful_seeds(const Job& job, int wanted) {
@@ -115,7 +135,7 @@ int useful_seeds(const Job& job, int wanted) {
   return drawn ? wanted : 1;
 }
 
-SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
+SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options, const SettingTest& also) {
   const StopScope stops(&options.stop);
   SeededRuns runs;
   std::vector<Job> jobs;
@@ -138,6 +158,8 @@ SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options) {
     pick.interrupt = &options.stop;
     pick.on_note = options.on_warning;
     runs.strategies = pick_settings(job, samples, pick);
+    pick.on_note = {};
+    if (also) add_settings(job, samples, also, pick, runs.strategies);
     if (const std::string note = note_of_runs(job, runs.strategies, samples.front(), seeds);
         options.on_warning && !note.empty())
       options.on_warning(note);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backend/study/engine_choice.h"
 #include "backend/study/quiet_run.h"
 
 namespace spscope {
@@ -17,8 +18,9 @@ struct SeededRuns {
 
 // How many seeds say more than one: those of a mask file, of real activations and of dense masks do not.
 int useful_seeds(const Job& job, int wanted);
-// Seeds mask.seed, mask.seed + 1, ... Throws Error as comparison_of().
-SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options);
+// Seeds mask.seed, mask.seed + 1, ... Throws Error as comparison_of(). `also`: of a strategy of `all` whose fastest
+// setting fails it, the fastest that passes runs, too, before it.
+SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options, const SettingTest& also = {});
 
 // Times, bytes and tiles are sums over all, ratios means, end to end the mean. Speed-ups are anew.
 // REQUIRES: not empty, of one job but for the seed, with the same strategies.

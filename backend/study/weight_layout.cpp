@@ -5,9 +5,12 @@
 #include <algorithm>
 
 #include "backend/analysis/equal_plans.h"
+#include "backend/analysis/judgement.h"
+#include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 #include "backend/config/model_size.h"
 #include "backend/job/weight_gather.h"
+#include "backend/study/engine_choice.h"
 
 namespace spscope {
 namespace {
@@ -18,42 +21,75 @@ double gather_ns_of_all(const Job& job, const Workload& workload) {
   return weight_gather(job).layer_ns * workload.model_layers * in_turn * workload.model_denoise_steps.value_or(1);
 }
 
-bool lacks_memory(const StrategyResult& s) {
-  return std::ranges::any_of(s.problems, [](const Problem& p) { return p.code == ErrorCode::kMemoryNeed; });
+// What the chosen plan leaves no room for, in an engine that can put it nowhere else.
+std::vector<std::string_view> without_room(const Advice& advice, const Engine* engine) {
+  std::vector<std::string_view> parts;
+  if (engine == nullptr || advice.chosen.empty()) return parts;
+  for (const EngineFeature part : without_place(*engine, advice.result(advice.chosen).memory_need))
+    parts.push_back(part == EngineFeature::kVaeOut ? "VAE" : "text encoder");
+  return parts;
+}
+
+// "Without sharding, ring r4 is the fastest that an engine runs. It takes 240 s and fits, with 1.0 GiB to spare."
+std::string unsharded_text(const Advice& whole, const Engine* engine) {
+  const StrategyResult* shown = &whole.result(whole.fastest);
+  const auto is_run = [&](const StrategyResult* s) {
+    const auto found = whole.engines.find(s->id);
+    return found != whole.engines.end() && !found->second.empty();
+  };
+  const bool fastest_runs = engine != nullptr || is_run(shown);
+  bool runs = fastest_runs;
+  if (!fastest_runs)
+    for (const StrategyResult* s : judge(by_mode(whole.judged).front()).ranked)
+      if (!runs && s->end_to_end_ns && is_run(s)) shown = s, runs = true;
+  if (!shown->end_to_end_ns) return "";
+  return fmt::format("Without sharding, {} is the fastest that {}. It takes {} and {}.", own_label(*shown),
+                     fastest_runs ? "can run"
+                     : runs       ? "an engine runs"
+                                  : "can run, and no engine runs it",
+                     duration_text(static_cast<double>(*shown->end_to_end_ns)), fit_text(shown->memory_need));
 }
 
 }  // namespace
 
-bool sharding_may_help(const Job& job, const Advice& advice) {
-  return job.cluster.ranks > 1 && !job.places.contains("run.weights") &&
-         job.config.run.weights == WeightLayout::kReplicated &&
-         std::ranges::any_of(advice.runs.together.strategies, lacks_memory);
+bool lacks_memory(const StrategyResult& s) {
+  return std::ranges::any_of(s.problems, [](const Problem& p) { return p.code == ErrorCode::kMemoryNeed; });
 }
 
-LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Advice& sharded) {
+bool sharding_may_help(const Job& job, const Advice& advice, const Engine* engine) {
+  return job.cluster.ranks > 1 && !job.places.contains("run.weights") &&
+         job.config.run.weights == WeightLayout::kReplicated &&
+         (std::ranges::any_of(advice.runs.together.strategies, lacks_memory) || !without_room(advice, engine).empty());
+}
+
+LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Advice& sharded, const Engine* engine) {
   if (sharded.chosen.empty()) return {};
+  const std::vector<std::string_view> no_room = without_room(whole, engine);
+  const bool makes_room = !no_room.empty() && without_room(sharded, engine).empty();
   const StrategyResult& with = sharded.result(sharded.chosen);
-  if (!with.end_to_end_ns) return {whole.chosen.empty(), ""};
+  if (!with.end_to_end_ns) return {whole.chosen.empty() || makes_room, ""};
   const auto hidden_ns = static_cast<double>(*with.end_to_end_ns);
   const double open_ns = hidden_ns + gather_ns_of_all(sharded_job, sharded.runs.together.workload);
-  const std::string times =
-      fmt::format("{}, or {} if compute hides none of the gathering", duration_text(hidden_ns), duration_text(open_ns));
   const double weights = static_cast<double>(model_size(sharded_job.model).total()) * sharded_job.model.experts *
                          weight_bytes(sharded_job.config.run);
-  const std::string size = binary_bytes_text(weights);
-  const std::string part = "so each GPU keeps a part of them (FSDP, run.weights = sharded): " + times;
-  if (whole.chosen.empty()) return {true, fmt::format("Whole weights, {}, fit with no strategy, {}.", size, part)};
+  const auto because = [&](const std::string& what) {
+    return fmt::format(
+        "Whole weights, {}, {}, so each GPU keeps a part of them under FSDP. If nothing hides gathering them, it takes "
+        "{}.",
+        binary_bytes_text(weights), what, duration_text(open_ns));
+  };
+  if (whole.chosen.empty()) return {true, because("fit with no strategy")};
   const StrategyResult& without = whole.result(whole.fastest);
   if (!without.end_to_end_ns) return {};
+  const std::string unsharded = unsharded_text(whole, engine);
+  if (makes_room) return {true, because("leave no room for the " + listed(no_room)), unsharded};
   const auto whole_ns = static_cast<double>(*without.end_to_end_ns);
-  if (open_ns < whole_ns)
-    return {true, fmt::format("Whole weights, {}, leave no room for some strategies, {}.", size, part),
-            fmt::format("Without sharding, {} is the fastest that can run. It takes {} and {}.", own_label(without),
-                        duration_text(whole_ns), fit_text(without.memory_need))};
+  if (open_ns < whole_ns) return {true, because("leave some strategies too little room"), unsharded};
   if (hidden_ns < whole_ns)
     return {false,
-            fmt::format("If each GPU keeps a part of the weights (FSDP, run.weights = sharded), {} takes {}. It {}.",
-                        own_label(with), times, fit_text(with.memory_need))};
+            fmt::format("If each GPU keeps a part of the weights under FSDP (run.weights = sharded), {} takes {}, "
+                        "or {} if nothing hides gathering them. It {}.",
+                        own_label(with), duration_text(hidden_ns), duration_text(open_ns), fit_text(with.memory_need))};
   return {};
 }
 

@@ -8,8 +8,11 @@
 
 namespace spscope {
 
-// Some strategy lacks memory on several ranks, and the config leaves run.weights open.
-bool sharding_may_help(const Job& job, const Advice& advice);
+bool lacks_memory(const StrategyResult& result);
+
+// Some strategy lacks memory on several ranks, or the chosen one leaves no room for what `engine`, if there is one, can
+// put nowhere else; and the config leaves run.weights open.
+bool sharding_may_help(const Job& job, const Advice& advice, const Engine* engine = nullptr);
 
 struct LayoutChoice {
   bool sharded = false;
@@ -17,7 +20,8 @@ struct LayoutChoice {
   std::string unsharded = {};  // where it is sharded: what would run without, and its memory; "": nothing would
 };
 // `sharded` is the advice for `sharded_job`, with sharded weights. It is chosen where it is faster end to end even when
-// nothing hides gathering weights (weight_gather.h), or nothing else can run.
-LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Advice& sharded);
+// nothing hides gathering weights (weight_gather.h), or nothing else can run in the engine.
+LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Advice& sharded,
+                           const Engine* engine = nullptr);
 
 }  // namespace spscope

@@ -1,6 +1,6 @@
 """Cells of models x clusters x masks x engines: each is answered on 30 lines, its first sentence is complete, and an engine's
 command has that engine's flags alone. bench/advise-times measures how long answers take.
-Usage: advise_cells.py PROGRAM SOURCE WIDE (0: a few of the 60)."""
+Usage: advise_cells.py PROGRAM SOURCE WIDE (0: a few of the 23)."""
 import itertools
 import re
 import subprocess
@@ -10,8 +10,8 @@ from pathlib import Path
 
 MODELS = ("wan2.1-t2v-1.3b", "wan2.1-t2v-14b", "hunyuanvideo", "cogvideox1.5-5b", "flux.1-dev")
 CLUSTERS = (["h100x8"], ["4090x8", "--ranks", "4"], ["a100x8", "--ranks", "2"], ["ndr-h100-x2"])
-FIRST = re.compile(r"(Use|On a usual host use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in (official code[.;]|compiled code, "
-                   r"(and [0-9.,]+ (s|ms)|but it (cannot run|does not fit)) (with \w+ )?in official code[.;])")
+FIRST = re.compile(r"(Use|Hosts with PCIe differ\. On a usual one use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in "
+                   r"(official code\.|compiled code(, and [0-9.,]+ (s|ms)|\. It (cannot run|does not fit)) (with \w+ )?in official code\.)")
 
 
 def engines_of(source):
@@ -38,28 +38,33 @@ def check(program, arguments, engine, flags):
     if engine is None:
         assert "runs in" in text or "--what-if" in arguments, text
         return
-    command = re.search(r"In [A-Za-z0-9.\- ]+: (.*?) (?=Half of|No published|Whole|This |A layer|The |Gather|Each |For |Another |wan|hunyuan|cog|flux)", text)[1]
+    assert "ndr-h100-x2" not in arguments or not re.search(r"(num-gpus |nproc.per.node[= ])16", text), text
+    command = re.search(r"(?:In [A-Za-z0-9.\-]+(?:, on each node)?: |on 2 nodes\. Its flags are )(.*?)\.? (?=Without|Half of|No published|Whole|This |A layer|The |Gather|Each |For |Another |wan|hunyuan|cog|flux)", text)[1]
     typed = set(re.findall(r"(?<=[ (])--?[a-z][\w-]*|\w+(?==[0-9T])", command))
     assert not {"sparge_attn", "video_sparse_attn"} & set(command.split()), "dense attention"
     own = {word for flag in flags[engine] for word in words_of(flag)}
-    launch = {"--model-path", "--num-gpus", "--model", "--nproc_per_node", "--nproc-per-node", "--omni", "nproc_per_node"}
+    launch = {"--model-path", "--num-gpus", "--model", "--nproc_per_node", "--nproc-per-node", "--omni", "nproc_per_node", "--nnodes",
+              "--rdzv-backend", "--rdzv-endpoint"}
     assert typed and typed <= own | launch, (typed - own - launch, command)
 
 
 def main(program, source, wide):
     flags = engines_of(source)
     assert len(flags) == 5 and all(flags.values()), flags
-    names, cells = itertools.cycle(flags), []
-    for model, cluster in itertools.product(MODELS, CLUSTERS):
-        engine = next(name for name in names if name != "wan" or model.startswith("wan2.1"))
-        for more, of in (([], None), (["--density", "0.4", "--seeds", "1"], None), (["--engine", engine], engine)):
-            cells.append((["--model", model, "--cluster", *cluster, *more], of))
-    assert len(cells) == 60
+    # The first is Wan2.1's own, which runs no other model.
+    names, cells = itertools.cycle(reversed(flags)), []
+    for (m, model), (c, cluster) in itertools.product(enumerate(MODELS), enumerate(CLUSTERS)):
+        # One question a pair: each kind is asked of each model and of each cluster.
+        kind = (m + c) % 3
+        of = next(name for name in names if name != "wan" or model.startswith("wan2.1")) if kind == 2 else None
+        more = ([], ["--density", "0.4", "--seeds", "1"], ["--engine", of])[kind]
+        cells.append((["--model", model, "--cluster", *cluster, *more], of))
+    assert len(cells) == 20 and {of for _, of in cells} == {None, *flags}, cells
     cells = [(["--model", model, "--cluster", *cluster, "--what-if", what], None) for model, cluster, what in
-             (("wan2.1-t2v-14b", CLUSTERS[0], "link=0.5"), ("wan2.1-t2v-14b", CLUSTERS[1], "kernel=2"),
-              ("hunyuanvideo", CLUSTERS[3], "nic=0.5,latency=2"))] + cells
+             (("wan2.1-t2v-1.3b", CLUSTERS[0], "link=0.5"), ("flux.1-dev", CLUSTERS[1], "kernel=2"),
+              ("wan2.1-t2v-1.3b", CLUSTERS[3], "nic=0.5,latency=2"))] + cells
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda cell: check(program, *cell, flags), cells if wide else cells[:9]))
+        list(pool.map(lambda cell: check(program, *cell, flags), cells if wide else cells[:7]))
 
 
 if __name__ == "__main__":

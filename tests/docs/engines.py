@@ -16,8 +16,8 @@ def table_of(source):
     for kind, fields in ROW.findall((source / "backend/config/engines.def").read_text("utf-8")):
         texts = ["".join(re.findall(r'"([^"]*)"', field)) for field in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', fields)]
         if kind == "ENGINE":
-            engine, title, _, launch, _, _, settings, _, repository = texts
-            lines.append(f"| **{title}**, `--engine {engine}` | how it starts | `{launch}` | |")
+            engine, title, _, launch, on_nodes, _, _, settings, _, repository = texts
+            lines.append(f"| **{title}**, `--engine {engine}` | how it starts | `{launch}`{on_nodes and ', on several nodes `' + on_nodes + '`'} | |")
             if settings:
                 lines.append(f"| | its code, for spscope | `{settings}` | |")
             continue

@@ -7,6 +7,7 @@
 
 #include "backend/config/engines.h"
 #include "backend/config/model.h"
+#include "backend/config/profile_layers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace spscope {
@@ -152,8 +153,14 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
   EXPECT_EQ(engine_command(find_engine("diffusers"), uneven),
             "torchrun --nproc-per-node 4 SCRIPT.py, in it "
             "enable_parallelism(config=ContextParallelConfig(ulysses_degree=4, ulysses_anything=True))");
-  EXPECT_EQ(engine_command(find_engine("wan"), {.strategy = "ring", .ring = 8, .sharded = true}),
-            "torchrun --nproc_per_node=8 generate.py --ring_size 8 --dit_fsdp --t5_fsdp");
+  // On two nodes, with the text encoder elsewhere; who says nothing of nodes gets flags alone.
+  EngineSetup nodes{.strategy = "ring", .ring = 16, .sharded = true, .gpus_per_node = 8, .text_encoder_out = true};
+  EXPECT_EQ(engine_command(find_engine("wan"), nodes),
+            "torchrun --nnodes 2 --nproc_per_node 8 --rdzv-backend c10d --rdzv-endpoint HOST:29500 generate.py "
+            "--ring_size 16 --dit_fsdp --t5_cpu");
+  nodes.sharded = nodes.text_encoder_out = false;
+  EXPECT_EQ(engine_command(find_engine("xdit"), nodes), "--ring_degree 16");
+  for (const std::string_view gpu : gpu_names()) EXPECT_GT(compute_capability(gpu), 0) << gpu;
   for (const Engine& engine : engines())
     for (int f = 0; f < kEngineFeatures; ++f)
       EXPECT_TRUE(!engine.has(EngineFeature(f)) || engine.source(EngineFeature(f)).starts_with("https://"))

@@ -73,8 +73,8 @@ TEST(WeightLayout, IsShardedWhereThatIsFasterThoughNothingHidesGathering) {
   const Advice sharded = of_fastest("ring", 1'000'000'000);
   const LayoutChoice faster = choose_layout(job, of_fastest("megatron_sp", 1'000'000'100 + gather_ns), sharded);
   EXPECT_TRUE(faster.sharded);
-  EXPECT_THAT(faster.sentence, testing::HasSubstr("(FSDP, run.weights = sharded): 1.00 s, or "));
-  EXPECT_THAT(faster.unsharded, testing::HasSubstr("megatron_sp is the fastest that can run. It takes "));
+  EXPECT_THAT(faster.sentence, testing::HasSubstr("under FSDP. If nothing hides gathering them, it takes "));
+  EXPECT_THAT(faster.unsharded, testing::HasSubstr("megatron_sp is the fastest that can run, and no engine runs it."));
   EXPECT_THAT(faster.unsharded, testing::HasSubstr(" and fits, with 1.0 GiB to spare."));
 
   const LayoutChoice perhaps = choose_layout(job, of_fastest("megatron_sp", 999'999'900 + gather_ns), sharded);
@@ -89,20 +89,6 @@ TEST(WeightLayout, IsShardedWhereThatIsFasterThoughNothingHidesGathering) {
   EXPECT_TRUE(only.sharded);
   EXPECT_THAT(only.sentence, testing::HasSubstr("Whole weights, 26.6 GiB, fit with no strategy"));
   EXPECT_FALSE(choose_layout(job, of_fastest("megatron_sp", 1), Advice()).sharded);
-}
-
-TEST(WeightLayout, IsOpenWhereAStrategyLacksMemoryAndTheConfigDoesNotSayIt) {
-  const std::vector<std::string> settings = {"model.preset=wan-mini", "cluster.preset=h100x8", "run.mode=simulate",
-                                             "run.output="};
-  std::vector<std::string> given = settings;
-  given.emplace_back("run.weights=replicated");
-  Advice advice = of_fastest("ring", 100);
-  EXPECT_FALSE(sharding_may_help(load_job({"", {"ring"}, settings}), advice));
-  advice.runs.together.strategies.push_back(refused("ulysses"));
-  EXPECT_FALSE(sharding_may_help(load_job({"", {"ring"}, settings}), advice));
-  advice.runs.together.strategies.back().problems.front().code = ErrorCode::kMemoryNeed;
-  EXPECT_TRUE(sharding_may_help(load_job({"", {"ring"}, settings}), advice));
-  EXPECT_FALSE(sharding_may_help(load_job({"", {"ring"}, given}), advice));
 }
 
 }  // namespace
