@@ -65,6 +65,7 @@ std::string_view lead_name(Lead lead) {
 std::optional<Reason> Judgement::reason(const StrategyResult& strategy) const {
   if (lead == Lead::kUnknown || &strategy == ranked.front()) return std::nullopt;
   if (std::ranges::find(ranked, &strategy) == ranked.end() || !slower(strategy)) return std::nullopt;
+  if (lead == Lead::kDepends && (&strategy == at_low || &strategy == at_high)) return std::nullopt;
   return reason_for(strategy, *ranked.front());
 }
 

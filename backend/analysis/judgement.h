@@ -48,8 +48,8 @@ struct Judgement {
   // Whether the model cannot tell a time of so many layer passes from the least one. Its error is that of whole layers,
   // so times of attention alone count with the rest of their layers. REQUIRES: `error`.
   bool too_close(std::int64_t time_ns, std::int64_t least_ns, std::size_t passes) const;
-  // Why another strategy is slower than the first of `ranked`; absent for the first, for those that are not in it, and
-  // where times do not compare or do not show that it is slower().
+  // Why another strategy is slower than the first of `ranked`; absent for the first, for those that are not in it,
+  // where times do not compare or do not show that it is slower(), and for one that makes it depend.
   std::optional<Reason> reason(const StrategyResult& strategy) const;
 };
 

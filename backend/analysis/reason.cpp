@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -65,36 +66,74 @@ Subject at_worst_pass(const StrategyResult& s, std::optional<int> rank) {
   return subject;
 }
 
-// "ranks wait 4.41 ms for rank 2, which computes 12 % longer than the mean"; without the words of a rank where they do
-// not say more.
-void add_late(const std::optional<LateRank>& late, const Sentence& wait, const std::string& other, std::int64_t wait_ns,
-              const StrategyResult& s, double passes, SentenceBuilder& words) {
+// Figures of one rank over all layer passes explain waits that are for it in nearly all of them.
+bool one_explains(const LateRank& late, const StrategyResult& s) {
+  constexpr double kNearlyAll = 0.9;
+  return late.share >= kNearlyAll || s.by_layer.size() <= 1;
+}
+
+// Whether a rank is late more than all others together.
+bool mostly_one(const LateRank& late) { return late.share >= 0.5; }
+
+// "ranks wait 4.41 ms for rank 2, not 152 us". `instead`: ", not 152 us" or "".
+void add_late(const std::optional<LateRank>& late, const Sentence& wait, const std::string& instead,
+              const StrategyResult& s, SentenceBuilder& words) {
+  words.add("ranks wait ").add(wait).add(" for ");
+  if (late && !one_explains(*late, s))
+    words.name("the busiest one", at_worst_pass(s, {}));
+  else if (late && mostly_one(*late))
+    words.name(fmt::format("rank {}", late->rank), at_worst_pass(s, late->rank));
+  else
+    words.add("late ones");
+  words.add(instead);
+}
+
+// What makes ranks late, in sentences that go on after the causes: ". Its heads 20-29 have 36 % more active tiles than
+// the mean"; "" where nothing does by what can be read. `alone`: there is no other cause.
+void add_late_details(const LateRank& late, std::int64_t wait_ns, const StrategyResult& s, double passes, bool alone,
+                      SentenceBuilder& words) {
   constexpr double kShown = 0.0005;  // reads as 0.1 % and more
   constexpr std::int64_t kLargePart = 5;
-  // Figures of one rank over all layer passes explain waits that are for it in nearly all of them.
-  constexpr double kNearlyAll = 0.9;
-  words.add("ranks wait ").add(wait).add(other.empty() ? "" : other + ",");
-  if (!late) return words.add(" for late ones"), void();
-  if (late->share < kNearlyAll && s.by_layer.size() > 1) {
-    words.add(" for ").name("the busiest one", at_worst_pass(s, {}));
+  const auto computes = [](double more) { return fmt::format("computes {} longer than the mean", percent_text(more)); };
+  if (!one_explains(late, s)) {
     if (const double excess = mean_excess(s); excess >= kShown)
-      words.add(fmt::format(", which computes {} longer than the mean", percent_text(excess)));
+      words.add((alone ? ". It " : ". The busiest rank ") + computes(excess));
     return;
   }
-  words.add(late->share < 0.5 ? " for different ranks, longest for " : " for ")
-      .name(fmt::format("rank {}", late->rank), at_worst_pass(s, late->rank));
-  if (late->more_tiles >= kShown)
-    words.add(fmt::format(", which has {} more active tiles than the mean", percent_text(late->more_tiles)));
-  else if (late->more_compute >= kShown)
-    words.add(fmt::format(", which computes {} longer than the mean", percent_text(late->more_compute)));
-  if (!late->heads.empty()) {
-    const std::string_view head = late->heads.find_first_of("-,") == std::string::npos ? "head" : "heads";
-    words.add(late->heads.ends_with("heads") ? fmt::format(" ({})", late->heads)
-                                             : fmt::format(" ({} {})", head, late->heads));
-  }
-  if (late->ring_step > 0 && late->ring_step_ns * kLargePart >= wait_ns)
-    words.add(fmt::format(", most of all before ring step {} ({})", late->ring_step,
-                          duration_text(static_cast<double>(late->ring_step_ns) / passes)));
+  const bool one_head = late.heads.find_first_of("-,") == std::string::npos, counted = late.heads.ends_with("heads");
+  const std::string heads = late.heads.empty() ? ""
+                            : counted          ? late.heads
+                                               : fmt::format("{} {}", one_head ? "head" : "heads", late.heads);
+  std::string why;
+  if (late.more_tiles >= kShown)
+    why = fmt::format("{} {} more active tiles than the mean",
+                      heads.empty()          ? "it has"
+                      : one_head && !counted ? "its " + heads + " has"
+                                             : "its " + heads + " have",
+                      percent_text(late.more_tiles));
+  else if (late.more_compute >= kShown)
+    why = "it " + computes(late.more_compute) + (heads.empty() ? "" : ", with " + heads);
+  if (!mostly_one(late) || (!alone && !why.empty()))
+    words.add(". ")
+        .name(fmt::format("Rank {}", late.rank), at_worst_pass(s, late.rank))
+        .add(" is late most" + (why.empty() ? "" : ": " + why));
+  else if (!why.empty())
+    words.add(". I" + why.substr(1));
+  if (late.ring_step > 0 && late.ring_step_ns * kLargePart >= wait_ns)
+    words.add(fmt::format(". The longest wait, {}, is before ring step {}",
+                          duration_text(static_cast<double>(late.ring_step_ns) / passes), late.ring_step));
+}
+
+// ". On the fastest network of such hosts the difference is 1.20 ms", where the range of the times leaves less than
+// half of it; else "".
+std::string fast_end_text(const StrategyResult& slower, const StrategyResult& faster, double passes) {
+  const std::int64_t now_ns = *slower.makespan_ns - *faster.makespan_ns;
+  const std::int64_t left_ns =
+      slower.makespan_low_ns.value_or(*slower.makespan_ns) - faster.makespan_low_ns.value_or(*faster.makespan_ns);
+  if (2 * left_ns >= now_ns) return "";
+  const std::string left = duration_text(static_cast<double>(std::abs(left_ns)) / passes);
+  return ". On the fastest network of such hosts " +
+         (left_ns < 0 ? fmt::format("it is {} faster", left) : fmt::format("the difference is {}", left));
 }
 
 // The words of one cause: its times in both strategies, or of compute how much more the slower one has.
@@ -129,10 +168,10 @@ class CauseWords {
         words.add("the other kernels of the layer take ");
         return add_more(cause, words);
       case Cause::kSlowdown:
-        words.add("its transfers run beside compute, which they slow by ").add(time(cause));
-        return words.add(other(cause)).add(" (a fitted number)"), void();
+        words.add("its transfers slow the compute beside them by ").add(time(cause));
+        return words.add(other(cause)), void();
       case Cause::kLateRank:
-        return add_late(reason_.late, time(cause), other(cause), ns(slower_, cause), slower_, passes_, words);
+        return add_late(reason_.late, time(cause), not_other(cause), slower_, words);
       case Cause::kLatency:
         words.add("the start of its transfers is exposed for ").add(time(cause)).add(other(cause));
         return words.add(messages()), void();
@@ -150,6 +189,14 @@ class CauseWords {
     add_more(cause, words);
   }
 
+  // Sentences after those of the causes.
+  void add_details(SentenceBuilder& words) const {
+    if (reason_.late)
+      add_late_details(*reason_.late, ns(slower_, Cause::kLateRank), slower_, passes_, reason_.causes.size() == 1,
+                       words);
+    words.add(fast_end_text(slower_, faster_, passes_));
+  }
+
  private:
   // Means over ranks, or along the critical path.
   std::int64_t ns(const StrategyResult& s, Cause cause) const {
@@ -164,12 +211,17 @@ class CauseWords {
   void add_more(Cause cause, SentenceBuilder& words) const {
     words.add(linked(text(ns(slower_, cause) - ns(faster_, cause)), cause)).add(" more");
   }
+  // Whether what the faster one takes shows beside it.
+  bool other_shows(Cause cause) const {
+    constexpr std::int64_t kShows = 100;  // of what the slower one takes
+    return ns(faster_, cause) * kShows >= ns(slower_, cause);
+  }
   // ", against 0.64 ms in ring r4", the faster one, where that shows.
   std::string other(Cause cause) const {
-    constexpr std::int64_t kShows = 100;  // of what the slower one takes
-    const std::int64_t instead = ns(faster_, cause);
-    return instead * kShows < ns(slower_, cause) ? ""
-                                                 : fmt::format(", against {} in {}", text(instead), own_label(faster_));
+    return other_shows(cause) ? fmt::format(", against {} in {}", text(ns(faster_, cause)), own_label(faster_)) : "";
+  }
+  std::string not_other(Cause cause) const {
+    return other_shows(cause) ? fmt::format(", not {}", text(ns(faster_, cause))) : "";
   }
   std::string messages() const {
     const std::int64_t sent = slower_.messages.value_or(0), instead = faster_.messages.value_or(0);
@@ -289,6 +341,7 @@ Sentence reason_words(const Reason& reason, const StrategyResult& slower, const 
     if (cause != reason.cause()) words.add("; and ");
     cause_words.add(cause, words);
   }
+  cause_words.add_details(words);
   return words.take();
 }
 

@@ -40,8 +40,8 @@ std::vector<Finding> machine_findings() {
   for (DeviceFact& fact : cuda_facts()) list.push_back({std::move(fact.name), std::move(fact.value)});
   for (const CollectorRow& row : collectors()) {
     const std::optional<std::string> why = row.cannot_collect();
-    list.push_back({fmt::format("collector {}", row.name),
-                    why ? fmt::format("cannot collect: {}", *why) : fmt::format("can collect {}", row.summary)});
+    list.push_back({fmt::format("collector {}", row.name), why ? fmt::format("cannot collect, because {}", *why)
+                                                               : fmt::format("can collect {}", row.summary)});
   }
   return list;
 }

@@ -48,7 +48,8 @@ int block_or_assumed(const MaskFlags& flags) { return flags.block > 0 ? flags.bl
 // What a file holds, and the mask of one layer and step of it.
 struct ReadMask {
   BlockMask mask;
-  std::string words = {};       // MaskFile::words(), and which layer and step are shown where there are several
+  // MaskFile::words(), which layer and step are shown where there are several, and how its blocks are cut.
+  std::vector<std::string> words = {};
   std::string to_run = {};      // what a run needs to take all layers and steps; "": there is one of each
   std::string with_batch = {};  // MaskAxes::with_batch
 };
@@ -71,17 +72,17 @@ ReadMask read_mask(CommandContext& context, const MaskFlags& flags) {
                                     .key_block = flags.key_block,
                                     .user = MaskUser::kFlags,
                                     .max_bytes = context.max_memory_bytes});
-  ReadMask read{.mask = {}, .words = file.words(), .with_batch = file.axes_with_batch()};
+  ReadMask read{.mask = {}, .words = {file.words()}, .with_batch = file.axes_with_batch()};
   if (file.layers() > 1 || file.denoise_steps() > 1) {
-    read.words += fmt::format("; shown: layer {} of {}, denoise step {} of {}, from 0", flags.layer, file.layers(),
-                              flags.step, file.denoise_steps());
+    read.words.push_back(fmt::format("shown: layer {}{}, denoise step {}", flags.layer,
+                                     flags.layer == 0 ? " (the first)" : " (from 0)", flags.step));
     read.to_run = fmt::format("--set run.layers={} --set run.denoise_steps={}", file.layers(), file.denoise_steps());
   }
   const std::vector<std::int32_t>& cuts = file.block_starts();
   if (flags.tokens != 0) file.require_tokens(flags.tokens);
   const auto cut_at = [&](const std::vector<std::int32_t>& starts) {
     read.mask = file.mask(flags.step, flags.layer, starts);
-    if (const std::string cut = file.cut_text(starts); !cut.empty()) read.words += ", " + cut;
+    if (const std::string cut = file.cut_text(starts); !cut.empty()) read.words.push_back(cut);
     return read;
   };
   if (!cuts.empty() && flags.block == 0) return cut_at(cuts);
@@ -157,12 +158,12 @@ void print_info(CommandContext& context, const ReadMask& read) {
   const BlockMask& mask = read.mask;
   const MaskStatistics s = describe(mask);
   Json facts = info_json(mask, s);
-  if (!read.words.empty()) facts["read"] = read.words;
+  if (!read.words.empty()) facts["read"] = fmt::format("{}", fmt::join(read.words, "; "));
   if (context.json) {
     context.out << fmt::format("{}\n", facts.sorted().dump(2));
     return;
   }
-  if (!read.words.empty()) context.out << fmt::format("read: {}\n", printable_line(read.words));
+  for (const std::string& words : read.words) context.out << printable_line(words) << '\n';
   if (!read.to_run.empty()) context.out << fmt::format("a run takes all of them with {}\n", read.to_run);
   if (!read.with_batch.empty())
     context.out << fmt::format("if the file has samples of a batch: --axes {} --batch N takes one, from 0\n",
@@ -176,12 +177,13 @@ void print_info(CommandContext& context, const ReadMask& read) {
                              lowest, highest);
   if (s.empty_rows > 0)
     context.out << fmt::format("{} rows of blocks have no key at all: their output is 0\n", s.empty_rows);
-  context.out << fmt::format("\nbusiest rank over mean   {:>8} {:>8} {:>14}\n", "ulysses", "ring", "a ring step");
+  context.out << fmt::format("\nbusiest rank over mean   {:>8} {:>12} {:>19}\n", "ulysses", "ring, total",
+                             "ring, step by step");
   const auto cell = [](const Json& row, const char* key) {
     return row.contains(key) ? fmt::format("{:.3f}", row[key].number()) : std::string("-");
   };
   for (const Json& row : facts["splits"])
-    context.out << fmt::format("{:>9} ranks          {:>8} {:>8} {:>14}\n", row["degree"].dump(),
+    context.out << fmt::format("{:>9} ranks          {:>8} {:>12} {:>19}\n", row["degree"].dump(),
                                cell(row, "ulysses_imbalance_ratio"), cell(row, "ring_imbalance_ratio"),
                                cell(row, "ring_barrier_imbalance_ratio"));
 }

@@ -79,8 +79,8 @@ Command declare_program(CommandContext& context) {
       "others slower?";
   program.text =
       "To begin:\n"
-      "  spscope advise --model wan2.1-t2v-14b --cluster h100x8 --density 0.3   which strategy? modelled, in seconds\n"
-      "  spscope gui                                                            a window, with a demo to open\n";
+      "  spscope advise --model wan2.1-t2v-14b --cluster h100x8   which strategy? modelled, in seconds\n"
+      "  spscope gui                                              a window, with a demo to open\n";
   for (const CommandRow& row : commands()) {
     Command command = row.declare();
     command.name = row.name;

@@ -135,7 +135,10 @@ WrongUsage wrong_usage(const Place& root, const CLI::ParseError& error) {
     usage.config = config->results().front();
   for (const CLI::Option* option : place.app->get_options())
     for (const std::string& name : option->get_lnames()) usage.flags.push_back("--" + name);
-  for (const Command& command : place.command->commands) usage.commands.push_back(command.name);
+  for (const Command& command : place.command->commands) {
+    usage.commands.push_back(command.name);
+    for (const Command& below : command.commands) usage.below.push_back(command.name + " " + below.name);
+  }
   // To CLI11 an unknown command is a missing one.
   usage.words = place.app->remaining();
   // CLI11 has the mark behind which no flags are among them.

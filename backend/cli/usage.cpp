@@ -10,6 +10,7 @@
 
 #include "backend/base/nearest_name.h"
 #include "backend/config/config_fields.h"
+#include "backend/store/foreign_trace.h"
 
 namespace spscope {
 namespace {
@@ -51,6 +52,17 @@ bool takes_integers(const Flag& flag) {
       flag.target);
 }
 
+// For an unknown command: "mask import" for import, and what to do with a trace of another program; else "".
+std::string command_for(const WrongUsage& usage) {
+  const std::string& word = usage.words.front();
+  for (std::size_t i = 1; i < usage.words.size(); ++i)
+    if (const std::string trace = foreign_trace(usage.words[i]); !trace.empty())
+      return fmt::format("\"{}\" is {}, which spscope cannot read; {}", usage.words[i], trace, kRecordInstead);
+  for (const std::string& below : usage.below)
+    if (below.ends_with(" " + word)) return fmt::format("did you mean \"{}\"?", below);
+  return "";
+}
+
 void describe_unknown(const WrongUsage& usage, Problem& problem) {
   const std::string name = usage.words.front().substr(0, usage.words.front().find('='));
   const bool is_flag = name.starts_with('-');
@@ -63,7 +75,8 @@ void describe_unknown(const WrongUsage& usage, Problem& problem) {
   const bool takes_settings = std::ranges::find(usage.flags, "--set") != usage.flags.end();
   const std::string setting = is_flag && takes_settings ? setting_for(usage, name) : "";
   const std::string near = nearest_name(name, std::vector<std::string_view>(known.begin(), known.end()));
-  const std::string own = near.empty() ? "" : fmt::format("did you mean \"{}\"?", near);
+  std::string own = is_flag ? "" : command_for(usage);
+  if (own.empty() && !near.empty()) own = fmt::format("did you mean \"{}\"?", near);
   if (!setting.empty())
     problem.hint = fmt::format("did you mean {}?", setting);
   else if (is_flag && !usage.unmarked_program.empty())

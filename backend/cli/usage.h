@@ -26,6 +26,7 @@ struct WrongUsage {
   std::string command;                // "spscope mask generate"
   std::vector<std::string> flags;     // that it has: "--output"
   std::vector<std::string> commands;  // that it has
+  std::vector<std::string> below;     // those of each of them: "mask import"
   const Flag* flag = nullptr;         // the flag or argument at fault, if it is known
   std::vector<std::string> words;     // kUnknown: those words; kNotANumber: the values
   std::string config;                 // the value of the argument `config`, if it has one

@@ -69,6 +69,12 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   for (std::size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
+// The place of a key that a flag of its own sets shows that flag.
+void set_typed(std::string& place, const std::string& key, const std::string& flag) {
+  if (place.starts_with(fmt::format("--set {}=", key)))
+    place = fmt::format("{} {}", flag, place.substr(place.find('=') + 1));
+}
+
 // Flags are overrides of keys, as -s is of run.strategies; their problems show what was typed.
 Error as_typed(const Error& error, const JobFlags& flags) {
   std::vector<Problem> problems = error.problems();
@@ -77,8 +83,7 @@ Error as_typed(const Error& error, const JobFlags& flags) {
     if (!flags.strategies.empty() && place.starts_with("--set run.strategies="))
       place = fmt::format("-s {}", fmt::join(flags.strategies, " -s "));
     for (const auto& [key, flag] : flags.flags) {
-      if (place.starts_with(fmt::format("--set {}=", key)))
-        place = fmt::format("{} {}", flag, place.substr(place.find('=') + 1));
+      set_typed(place, key, flag);
       if (problem.field == key) problem.field = flag;
       replace_all(problem.hint, fmt::format(", {} = ", key), fmt::format(" {} ", flag));
       replace_all(problem.hint, fmt::format("{} = ", key), fmt::format("{} ", flag));
@@ -148,6 +153,8 @@ Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes) {
   job.max_memory_bytes = max_memory_bytes;
   job.config = std::move(loaded.config);
   job.places = std::move(loaded.places);
+  for (const auto& [key, flag] : flags.flags)
+    if (const auto place = job.places.find(key); place != job.places.end()) set_typed(place->second.file, key, flag);
   ResolvedConfig resolved = resolve(job.config);
   job.model = std::move(resolved.model);
   job.cluster = std::move(resolved.cluster);

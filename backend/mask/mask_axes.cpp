@@ -15,6 +15,22 @@ namespace {
 
 constexpr std::string_view kNames[] = {"steps", "layers", "batch", "heads", "q", "k"};  // by MaskAxis
 
+// "2 layers", "batch of 2", "8 x 16 blocks"; "" of k, which is told with q.
+std::string extent_text(std::size_t axis, std::int64_t extent, std::int64_t keys) {
+  switch (static_cast<MaskAxis>(axis)) {
+    case MaskAxis::kBatch:
+      return fmt::format("batch of {}", extent);
+    case MaskAxis::kQ:
+      return fmt::format("{} x {} blocks", extent, keys);
+    case MaskAxis::kK:
+      return "";
+    default: {
+      const std::string_view name = kNames[axis];
+      return fmt::format("{} {}", extent, extent == 1 ? name.substr(0, name.size() - 1) : name);
+    }
+  }
+}
+
 std::string usual(std::size_t dimensions, bool lists) {
   switch (dimensions) {
     case 2:
@@ -65,7 +81,8 @@ MaskAxes mask_axes(const Array& array, const std::string& path, const std::strin
     result.extent[axes[i]] = shape[i];
     result.stride[axes[i]] = stride;
     stride *= shape[i];
-    result.text = fmt::format("{} {}{}{}", kNames[axes[i]], shape[i], result.text.empty() ? "" : ", ", result.text);
+    const std::string text = extent_text(axes[i], shape[i], shape.back());
+    result.text = fmt::format("{}{}{}", text, text.empty() || result.text.empty() ? "" : ", ", result.text);
   }
   return result;
 }

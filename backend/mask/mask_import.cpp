@@ -82,7 +82,7 @@ MaskFile::MaskFile(std::string path, MaskReading reading) : path_(std::move(path
   array_ = lists   ? bits_of(arrays)
            : alone ? std::move(arrays[0])
                    : choose(arrays, path_, reading_.array, reading_.user);
-  if (words_.empty()) words_ = fmt::format("0 and 1 of {}", array_.name);
+  if (words_.empty()) words_ = array_.name.empty() ? "array" : "array " + array_.name;
   require_bits(array_, path_);
   axes_ = mask_axes(array_, path_, reading_.axes, lists);
   const std::int64_t batch = axes_.of(MaskAxis::kBatch);
@@ -282,10 +282,9 @@ std::string MaskFile::cut_text(const std::vector<std::int32_t>& block_starts) co
   // Of cuts of many sizes only the number of blocks says it.
   const bool even =
       block_starts.size() > 2 && block_starts == BlockMask::uniform_starts(block_starts.back(), block_starts[1]);
-  if (!even) return fmt::format("each of whose blocks becomes {} by {}", q, k);
+  if (!even) return fmt::format("each block cut into {} x {}", q, k);
   const std::int64_t tokens = block_starts[1];
-  return fmt::format("whose blocks of {} queries by {} keys are cut into {} by {}", q * tokens, k * tokens, tokens,
-                     tokens);
+  return fmt::format("blocks of {} x {} tokens cut into {} x {}", q * tokens, k * tokens, tokens, tokens);
 }
 
 std::int64_t MaskFile::whole_blocks() const {

@@ -58,8 +58,8 @@ class MaskFile {
   int heads() const { return static_cast<int>(axes_.of(MaskAxis::kHead)); }
   // Blocks of the mask that the array's blocks are, where none is cut short.
   std::int64_t whole_blocks() const;
-  // What was read: "FlexAttention's lists kv_indices and full_kv_indices; batch 1, heads 4, q 4, k 4".
-  std::string words() const { return words_ + "; " + axes_.text; }
+  // What was read: "FlexAttention's lists kv_indices and full_kv_indices: batch of 1, 4 heads, 4 x 4 blocks".
+  std::string words() const { return words_ + ": " + axes_.text; }
   // MaskAxes::with_batch
   const std::string& axes_with_batch() const { return axes_.with_batch; }
   // Empty when the file has none.
@@ -70,8 +70,8 @@ class MaskFile {
   // several ways and the reading does not say which. `heads`: of the result where the file has one head; 0: as the
   // file. REQUIRES: block_starts valid for BlockMask.
   BlockMask mask(int denoise_step, int layer, const std::vector<std::int32_t>& block_starts, int heads = 0) const;
-  // How its blocks become those of the cuts, where they are more: "whose blocks of 128 queries by 64 keys are cut into
-  // 64 by 64"; "" where they are the same. Throws as mask() does.
+  // How its blocks become those of the cuts, where they are more: "blocks of 128 x 64 tokens cut into 64 x 64"; ""
+  // where they are the same. Throws as mask() does.
   std::string cut_text(const std::vector<std::int32_t>& block_starts) const;
   // Throws Error kMaskShape, naming the file of the cuts, when they are for a sequence of another length.
   void require_tokens(std::int64_t tokens) const;

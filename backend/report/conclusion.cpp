@@ -57,14 +57,14 @@ Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
     return words.add(others.empty() ? "" : ". ")
         .add(others.empty() ? Sentence() : too_close_words(others, judgement))
         .add(".")
+        .add(at_ends_words(judgement, OfPasses::kAll))
         .take();
-  if (judgement.lead == Lead::kDepends)
-    return words.add(" with the usual numbers of the network, but it depends: ")
-        .add(name_of(*judgement.at_low))
-        .add(" is with its fast end, ")
-        .add(name_of(*judgement.at_high))
-        .add(" with its slow end.")
-        .take();
+  if (judgement.lead == Lead::kDepends) {
+    words.add(" with the usual network.");
+    if (judgement.at_low != &best) words.add(" On a fast one ").add(name_of(*judgement.at_low)).add(" is.");
+    if (judgement.at_high != &best) words.add(" On a slow one ").add(name_of(*judgement.at_high)).add(" is.");
+    return words.take();
+  }
   if (judgement.at_low) words.add(" at both ends of the network's range");
   const auto best_ns = static_cast<double>(std::max<std::int64_t>(1, *best.makespan_ns));
   const double ratio = static_cast<double>(*second.makespan_ns) / best_ns;
@@ -85,8 +85,11 @@ std::vector<std::string> support_sentences(const Judgement& judgement) {
   if (std::string unmeasured = unmeasured_sentence(judgement); !unmeasured.empty())
     sentences.push_back(std::move(unmeasured));
   if (const auto& error = judgement.error) {
-    sentences.push_back(
-        fmt::format("Differences below {} are too close to call. That is {}.", limit_text(judgement), error->from));
+    // The first sentence says what is too close to call.
+    sentences.push_back(judgement.lead == Lead::kTooClose
+                            ? fmt::format("{} is {}.", percent_text(error->median), error->from)
+                            : fmt::format("Differences below {} are too close to call. That is {}.",
+                                          limit_text(judgement), error->from));
   }
   return sentences;
 }
@@ -131,6 +134,20 @@ Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& ju
       .add(listed(names))
       .add(fmt::format(" {} slower by less than {}", names.size() == 1 ? "is" : "are", limit_text(judgement)))
       .take();
+}
+
+std::string at_ends_words(const Judgement& judgement, OfPasses of) {
+  if (judgement.lead != Lead::kTooClose || !judgement.at_low) return "";
+  const auto level_end = judgement.ranked.begin() + judgement.level;
+  const auto words = [&](const char* how, const StrategyResult& s, std::optional<std::int64_t> at_end_ns) {
+    if (std::find(judgement.ranked.begin(), level_end, &s) != level_end) return std::string();
+    const double passes = of == OfPasses::kMean ? static_cast<double>(std::max<std::size_t>(1, s.by_layer.size())) : 1;
+    return fmt::format(" Where the network is {}, {} is fastest, with {}{}.", how, own_label(s),
+                       duration_text(static_cast<double>(at_end_ns.value_or(*s.makespan_ns)) / passes),
+                       of == OfPasses::kMean ? " a layer" : "");
+  };
+  return words("fast", *judgement.at_low, judgement.at_low->makespan_low_ns) +
+         words("slow", *judgement.at_high, judgement.at_high->makespan_high_ns);
 }
 
 std::string unmeasured_text(const Judgement& judgement) {

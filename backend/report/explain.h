@@ -9,9 +9,9 @@
 
 namespace spscope {
 
-// The answer: who is fastest in the layer pass, why each other strategy is slower, and what would help those that are
-// shown. Then a section for the fastest and one for the slowest strategy: who waits for whom, and what would help. Or
-// one for each, with longer tables, and with the terms and the path of its time.
+// The answer: who is fastest in the layer pass, why each other strategy is slower, and what would help it. Then a
+// section for the fastest and one for the strategy whose ranks wait longest: who waits for whom, and what would help.
+// Or one for each, with longer tables, and with the terms and the path of its time.
 enum class ShownStrategies { kTwo, kAll };
 std::vector<Section> explanation_sections(const Explanation& explanation, ShownStrategies shown);
 

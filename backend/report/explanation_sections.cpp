@@ -265,14 +265,12 @@ std::string winner_text(const Explanation& explanation) {
   return "";
 }
 
-// Who is fastest, why each of the others is not, and what would help those that are shown.
-void add_answer(const Explanation& explanation, std::span<const StrategyExplanation* const> shown, Section& section) {
+// Who is fastest, why each of the others is not, and what would help each.
+void add_answer(const Explanation& explanation, Section& section) {
   if (std::string words = winner_text(explanation); !words.empty())
     section.blocks.push_back(Paragraph{std::move(words), Tone::kConclusion});
   for (const StrategyExplanation& e : explanation.strategies)
-    if (e.reason)
-      section.blocks.push_back(Paragraph{
-          e.reason_text + "." + (std::ranges::find(shown, &e) != shown.end() ? help_text(e) : ""), Tone::kReason});
+    if (e.reason) section.blocks.push_back(Paragraph{e.reason_text + "." + help_text(e), Tone::kReason});
 }
 
 Section strategy_section(const Explanation& explanation, const StrategyExplanation& e, ShownStrategies shown) {
@@ -295,7 +293,8 @@ Section strategy_section(const Explanation& explanation, const StrategyExplanati
   return section;
 }
 
-// The fastest and the slowest of those with times, or all.
+// Of those with times the fastest and the one whose ranks wait longest for others, or all. Where nobody waits, or in
+// the fastest most, the second one is the slowest.
 std::vector<const StrategyExplanation*> shown_strategies(const Explanation& explanation, ShownStrategies shown) {
   std::vector<const StrategyExplanation*> list;
   const bool all = shown == ShownStrategies::kAll || explanation.strategies.size() <= 2;
@@ -303,8 +302,10 @@ std::vector<const StrategyExplanation*> shown_strategies(const Explanation& expl
     if (all || e.missing.empty()) list.push_back(&e);
   if (list.empty()) list.push_back(&explanation.strategies.front());
   if (all || list.size() <= 2) return list;
-  const auto [least, most] = std::ranges::minmax_element(list, {}, &StrategyExplanation::makespan_ns);
-  return {*least, *most};
+  const auto late_ns = [](const StrategyExplanation* e) { return e->mean_terms.of(TimeColumn::kLatePeer); };
+  const auto [fastest, slowest] = std::ranges::minmax_element(list, {}, &StrategyExplanation::makespan_ns);
+  const auto waiting = std::ranges::max_element(list, {}, late_ns);
+  return {*fastest, late_ns(*waiting) > 0 && waiting != fastest ? *waiting : *slowest};
 }
 
 }  // namespace
@@ -321,18 +322,18 @@ std::vector<Section> explanation_sections(const Explanation& explanation, ShownS
     for (std::string& warning : group.mode == explanation.mode ? timing_warnings(group) : std::vector<std::string>())
       answer.blocks.push_back(Paragraph{std::move(warning), Tone::kWarning});
   const std::vector<const StrategyExplanation*> strategies = shown_strategies(explanation, shown);
-  add_answer(explanation, strategies, answer);
+  add_answer(explanation, answer);
   Section all{"layer-pass", "All strategies", {}};
   all.blocks.push_back(overview(explanation));
   if (std::string note = early_note(explanation.strategies, shown == ShownStrategies::kAll); !note.empty())
     all.blocks.push_back(Paragraph{std::move(note), Tone::kNote});
   if (shown == ShownStrategies::kTwo)
-    all.blocks.push_back(
-        Paragraph{fmt::format("{}--all and -s NAME also show where the time goes, and the critical path.",
-                              explanation.strategies.size() == strategies.size()
-                                  ? ""
-                                  : "Below are those with the shortest and the longest time. "),
-                  Tone::kNote});
+    all.blocks.push_back(Paragraph{
+        fmt::format("{}--all and -s NAME also show where the time goes, and the critical path.",
+                    explanation.strategies.size() == strategies.size()
+                        ? ""
+                        : fmt::format("Details below are of {} and {}. ", strategies[0]->label, strategies[1]->label)),
+        Tone::kNote});
   std::vector<Section> sections = {std::move(answer), std::move(all)};
   for (const StrategyExplanation* e : strategies) sections.push_back(strategy_section(explanation, *e, shown));
   return sections;

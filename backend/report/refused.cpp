@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 namespace spscope {
@@ -13,10 +14,20 @@ struct Refusal {
   bool memory = false, several = false;
 };
 
-std::string text_of(const Refusal& r) {
-  if (!r.memory) return fmt::format("{} ({})", r.names, r.message);
-  if (!r.several) return fmt::format("{} ({}; {})", r.names, r.message, r.hint);
-  return fmt::format("{} (each needs more memory than a GPU has: {} {}; {})", r.names, r.first, r.message, r.hint);
+// In the list of what cannot run; memory is told behind it.
+std::string listed_text(const Refusal& r) { return r.memory ? r.names : fmt::format("{} ({})", r.names, r.message); }
+
+// ". ring needs 26 of 24 GiB. It fits from 4 ranks on"
+std::string memory_text(const Refusal& r) {
+  if (!r.memory) return "";
+  std::string hint = r.hint;
+  if (hint.starts_with("fits ")) hint = "it " + hint;
+  if (r.several && hint.starts_with("it ")) hint.replace(0, 2, "each");
+  if (!hint.empty()) hint[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(hint[0])));
+  std::string all = r.names;
+  if (r.several) all.replace(all.rfind(", "), 2, " and ");
+  const std::string each = r.several ? fmt::format("Each of {} needs more memory than a GPU has. ", all) : "";
+  return fmt::format(". {}{} {}. {}", each, r.first, r.message, hint);
 }
 
 }  // namespace
@@ -38,7 +49,8 @@ std::string refused_text(std::span<const StrategyResult* const> strategies) {
     }
   }
   std::string text;
-  for (const Refusal& r : refusals) text += (text.empty() ? "" : ", ") + text_of(r);
+  for (const Refusal& r : refusals) text += (text.empty() ? "" : ", ") + listed_text(r);
+  for (const Refusal& r : refusals) text += memory_text(r);
   return text;
 }
 

@@ -8,8 +8,9 @@
 
 namespace spscope {
 
-// "dsp (attention is over ...), megatron_sp, megatron_tp (...)": those with one reason stand together, and so do those
-// that memory refuses and the same change would help, with what the first of them needs. "" when all can run.
+// "dsp (attention is over ...), ring. ring needs 30 of 24 GiB. It fits from 8 ranks": those with one reason stand
+// together, and so do those that memory refuses and the same change would help, with what the first of them needs. ""
+// when all can run.
 std::string refused_text(std::span<const StrategyResult* const> strategies);
 
 }  // namespace spscope

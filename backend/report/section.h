@@ -31,9 +31,9 @@ Section make_section(std::string_view name, const SectionInput& input);
 
 // -- shared by sections
 
-// "Memory: ring r8, which needs the most of all, fits only with the VAE elsewhere, with 5.1 GiB to spare; ... It
-// needs 34.1 of 80 GiB, ..."; "" where memory is not limited or not known. `named`: whose need comes first, in place of
-// the largest.
+// "Memory: ring r8 fits only with the VAE elsewhere, with 5.1 GiB to spare; ... It needs 34.1 of 80 GiB, ... It needs
+// the most of all."; "" where memory is not limited or not known. `named`: whose need comes first, in place of the
+// largest.
 std::string memory_line(std::span<const StrategyResult* const> strategies, const StrategyResult* named = nullptr);
 
 // Of strategies that give some ranks more heads than others, one line for each degree: "ulysses u4 gives 2 ranks 8 of

@@ -91,10 +91,9 @@ std::string memory_line(std::span<const StrategyResult* const> strategies, const
   const StrategyResult& first = named != nullptr && !named->memory_need.ranks.empty() ? *named : *most;
   const bool is_most = largest(first) == largest(*most);
   const bool is_alone = first.memory_need.uncounted.text_encoder + first.memory_need.vae_bytes() > 0;
-  std::string text = fmt::format(
-      "Memory: {}{} {}. {} {}.", own_label(first), known > 1 && is_most ? ", which needs the most of all," : "",
-      verdict_text(first.memory_need), is_alone ? "Without them it" : "It", memory_sentence(first.memory_need));
-  if (is_most) return text;
+  std::string text = fmt::format("Memory: {} {}. {} {}.", own_label(first), verdict_text(first.memory_need),
+                                 is_alone ? "Without them it" : "It", memory_sentence(first.memory_need));
+  if (is_most) return text + (known > 1 ? " It needs the most of all." : "");
   const bool alone =
       most->memory_need.verdict() == MemoryVerdict::kFitsAlone && first.memory_need.verdict() == MemoryVerdict::kFits;
   return text + fmt::format(" {} needs the most, {:.1f} GiB{}.", own_label(*most),

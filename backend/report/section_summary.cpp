@@ -80,12 +80,6 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
     table.rows.push_back(std::move(row));
   }
   drop_if_same(table, "barrier", "imbalance");
-  // The range takes their room on a page; the sections on balance and on communication have all but other.
-  if (ranges) {
-    drop_column(table, "barrier");
-    drop_column(table, "other");
-    drop_column(table, "sent/rank");
-  }
   return table;
 }
 
@@ -243,6 +237,8 @@ void fill_summary(const SectionInput& input, Section& section) {
       drop_empty_columns(table);
       if (group.mode != RunMode::kExecute) drop_unchecked(table);
       if (Table::Note parts = parts_note(group); !parts.text.empty()) table.notes.push_back(std::move(parts));
+      if (timed(group) && bound_of(group))
+        table.notes.push_back({"Best possible is a bound: no plan is faster, and perhaps none is as fast.", {}});
       note_attention_alone(table, comparison.workload);
       section.blocks.push_back(std::move(table));
       add_spread(group, section);

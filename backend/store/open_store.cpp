@@ -13,6 +13,7 @@
 #include "backend/record/collecting_note.h"
 #include "backend/store/embedded_schema.h"
 #include "backend/store/event_table/event_table.h"
+#include "backend/store/foreign_trace.h"
 #include "backend/store/new_store.h"
 #include "backend/store/output_file.h"
 
@@ -58,7 +59,7 @@ std::string foreign_bytes(const std::string& path) {
 }
 
 void check_kind(const std::string& path) {
-  constexpr const char* kHint = "give the path of a file that spscope run wrote";
+  constexpr const char* kHint = "give the path of a file that spscope run or spscope attach wrote";
   switch (file_kind(path)) {
     case FileKind::kStore:
       return;
@@ -75,6 +76,9 @@ void check_kind(const std::string& path) {
       throw nothing_recorded(path);
     case FileKind::kForeign:
       if (path == collecting_path(path.substr(0, path.rfind('.')))) refuse_unfinished(path);
+      if (const std::string trace = foreign_trace(path); !trace.empty())
+        throw Error(ErrorCode::kStoreForeign, fmt::format("\"{}\" is {}, which spscope cannot read", path, trace),
+                    kRecordInstead);
       throw Error(ErrorCode::kStoreForeign,
                   fmt::format("\"{}\" is not a file of spscope: {}", path, foreign_bytes(path)), kHint);
   }

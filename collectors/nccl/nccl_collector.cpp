@@ -207,8 +207,7 @@ std::optional<std::string> nccl_cannot_collect() {
   if (nccl::nccl_is_mapped())
     return "NCCL tells its operations only to a profiler that it was started with: start the program by `spscope "
            "attach`, or link it with the plugin and set NCCL_PROFILER_PLUGIN=STATIC_PLUGIN";
-  return "this process does not use NCCL: runs of plans never do, and programs that do are collected by `spscope "
-         "attach`";
+  return "this process does not use NCCL; nccl collects only under spscope attach";
 }
 
 std::unique_ptr<Collector> start_nccl(TraceSink& sink, const CollectedProcess& process) {

@@ -76,9 +76,8 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
                       mark, percent_text(judgement.error->median)),
           "Too close to call.", BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kDepends:
-      return {
-          fmt::format("It depends on the host{}: within the range of the network's numbers either is faster.", mark),
-          "It depends on the host.", BannerTone::kNote, unmeasured_sentence(judgement)};
+      return {fmt::format("It depends on the network{}: within the range of its numbers either is faster.", mark),
+              "It depends on the network.", BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kUnknown:
       break;
   }

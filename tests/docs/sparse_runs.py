@@ -21,8 +21,8 @@ TABLE, DOC = "backend/analysis/sparse_records.def", "docs/accuracy.md"
 HEADING, NEXT = "\n## Sparse attention on several GPUs\n", "\n## Memory\n"
 NEAR = 0.10
 HEAD = """// Of published ratios between strategies on sparse masks over NVLink: tests/docs/sparse_runs.py writes this.
-//   SPARSE(strategy, runs, near, held)   of `strategy` over ulysses: how many there are, how many are predicted within 10 %,
-//                                        and how many more the range of the prediction holds
+//   SPARSE(strategy, runs, near, held, published, predicted)   of `strategy` over ulysses: how many there are, how many are
+//       predicted within 10 %, how many more the range of the prediction holds, and the means of what is published and predicted
 """
 # One of a row of the page that has a prediction: as page_text writes it.
 ENTRY = re.compile(r"(S\d+) (\S+): ([\d.]+); ([\d.]+)(?: \(([\d.]+) to ([\d.]+)\))?, ([^<|]*[^<| ])")
@@ -133,7 +133,8 @@ def groups_of(rows):
 
 def counts(rows):
     near, held = (sum(row[6] == verdict for row in rows) for verdict in ("within 10 %", "in its range"))
-    return len(rows), near, held
+    published, predicted = (f"{sum(row[column] for row in rows) / len(rows):.2f}" for column in (2, 3))
+    return len(rows), near, held, published, predicted
 
 
 def section_text(rows):
@@ -144,10 +145,10 @@ def section_text(rows):
              "| source | strategy | rows | published, mean | predicted, mean | half of them are within | within 10 % | others in the range |",
              "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for (source, strategy), group in groups_of(rows).items():
-        runs, near, held = counts(group)
+        runs, near, held, published, predicted = counts(group)
         errors = [abs(row[3] / row[2] - 1) for row in group]
-        lines.append(f"| {source} | {strategy} | {runs} | {sum(row[2] for row in group) / runs:.2f} | "
-                     f"{sum(row[3] for row in group) / runs:.2f} | {100 * median(errors):.1f} % | {near} | {held} |")
+        lines.append(f"| {source} | {strategy} | {runs} | {published} | {predicted} | {100 * median(errors):.1f} % | {near} | "
+                     f"{held} |")
     return "\n".join(lines) + "\n"
 
 
@@ -155,7 +156,7 @@ def table_text(rows):
     lines = []
     for (source, strategy), group in groups_of(rows).items():
         if "db-SP" in source:
-            lines.append("SPARSE({}, {}, {}, {})".format(strategy, *counts(group)))
+            lines.append("SPARSE({}, {}, {}, {}, {}, {})".format(strategy, *counts(group)))
     return HEAD + "\n".join(lines) + "\n"
 
 

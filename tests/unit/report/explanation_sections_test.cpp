@@ -7,7 +7,7 @@
 namespace spscope {
 namespace {
 
-TEST(ExplanationSections, ShowTheShortestAndTheLongest) {
+TEST(ExplanationSections, ShowTheFastestAndTheOneWhoseRanksWaitLongest) {
   Explanation explanation;
   for (const auto& [id, ns] :
        {std::pair("a", 5'000), std::pair("b", 3'000), std::pair("c", 9'000), std::pair("d", 4'000)}) {
@@ -21,7 +21,9 @@ TEST(ExplanationSections, ShowTheShortestAndTheLongest) {
     for (const Section& section : explanation_sections(explanation, which)) titles.push_back(section.title);
     return std::vector(titles.begin() + 2, titles.end());
   };
-  EXPECT_THAT(shown(ShownStrategies::kTwo), ::testing::ElementsAre("b", "c")) << "in stored order: no times compare";
+  EXPECT_THAT(shown(ShownStrategies::kTwo), ::testing::ElementsAre("b", "c")) << "nobody waits: the slowest";
+  explanation.strategies[3].mean_terms[TimeTerm::kLatePeer] = 2;
+  EXPECT_THAT(shown(ShownStrategies::kTwo), ::testing::ElementsAre("b", "d"));
   EXPECT_THAT(shown(ShownStrategies::kAll), ::testing::ElementsAre("a", "b", "c", "d"));
 }
 

@@ -213,12 +213,6 @@ TEST(Html, OnlyUnevenLayersAreListedAsUneven) {
   EXPECT_FALSE(has(html_of(c), "most uneven"));
 }
 
-TEST(Html, SeveralWorkloadsHaveSectionsOfTheirOwn) {
-  const Comparison two[] = {sample_comparison(), sample_comparison()};
-  const std::string page = render_html(make_report(two));
-  EXPECT_TRUE(has(page, "id=\"part1-summary\"") && has(page, "id=\"part2-summary\""));
-}
-
 TEST(Html, AThousandRanksFit) {
   Comparison c = sample_comparison();
   for (auto* list : {&c.strategies[0].times.compute_ns, &c.strategies[0].times.wait_late_peer_ns,

@@ -25,13 +25,14 @@ TEST(Refused, StandTogetherWhereTheirReasonIsOne) {
   runs.name = "cyclic";
   EXPECT_EQ(text_of({runs}), "");
   EXPECT_EQ(text_of({refused("dsp", kOther, "no axis", "x")}), "dsp (no axis)");
-  EXPECT_EQ(text_of({refused("ulysses", kMemory, "needs 25 of 24 GiB", "fits from 4 ranks"), runs,
-                     refused("dsp", kOther, "no axis", "x"),
-                     refused("ring", kMemory, "needs 26 of 24 GiB", "fits from 4 ranks"),
-                     refused("snake", kOther, "no axis", "y"),
-                     refused("allgather_kv", kMemory, "needs 30 of 24 GiB", "fits from 8 ranks")}),
-            "ulysses, ring (each needs more memory than a GPU has: ulysses needs 25 of 24 GiB; fits from 4 ranks), "
-            "dsp, snake (no axis), allgather_kv (needs 30 of 24 GiB; fits from 8 ranks)");
+  EXPECT_EQ(
+      text_of({refused("ulysses", kMemory, "needs 25 of 24 GiB", "it fits from 4 ranks"), runs,
+               refused("dsp", kOther, "no axis", "x"),
+               refused("ring", kMemory, "needs 26 of 24 GiB", "it fits from 4 ranks"),
+               refused("snake", kOther, "no axis", "y"),
+               refused("allgather_kv", kMemory, "needs 30 of 24 GiB", "fits from 8 ranks")}),
+      "ulysses, ring, dsp, snake (no axis), allgather_kv. Each of ulysses and ring needs more memory than a GPU has. "
+      "ulysses needs 25 of 24 GiB. Each fits from 4 ranks. allgather_kv needs 30 of 24 GiB. It fits from 8 ranks");
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 
 namespace spscope {
 
-inline StrategyResult sample_strategy(std::string id, std::string label) {
+inline StrategyResult sample_strategy(std::string id, std::string label, std::int64_t makespan_ns,
+                                      std::int64_t spread_ns, std::int64_t attention_ns) {
   StrategyResult s;
   s.id = std::move(id);
   s.name = label.substr(0, label.find(' '));
@@ -15,6 +16,8 @@ inline StrategyResult sample_strategy(std::string id, std::string label) {
   s.device = "cpu", s.backend = "threads";
   s.provenance = RunProvenance{Source::kMeasured, Source::kModelled, Timing::kClean};
   s.repeats = 5;
+  s.makespan_ns = makespan_ns, s.makespan_spread_ns = spread_ns, s.attention_ns = attention_ns;
+  s.end_to_end_ns = 2000 * makespan_ns;  // 40 layers in 50 steps
   s.rank_map = {0, 0, 1, 1};
   s.bound_ns = 45'200'000;
   s.parameter_bytes = 0;
@@ -57,13 +60,9 @@ inline TimeTerms sample_terms(std::int64_t launch_ns, std::int64_t tiles_ns, std
 }
 
 inline StrategyResult sample_ulysses() {
-  StrategyResult s = sample_strategy("ulysses", "ulysses u4");
+  StrategyResult s = sample_strategy("ulysses", "ulysses u4", 61'200'000, 400'000, 57'000'000);
   s.parameters.set("ranks", std::string("contiguous"));
   s.meshes = {{4, 1, {{0, 1, 2, 3}}, {{0}, {1}, {2}, {3}}}};
-  s.makespan_ns = 61'200'000;
-  s.makespan_spread_ns = 400'000;
-  s.attention_ns = 57'000'000;
-  s.end_to_end_ns = 122'400'000'000;
   s.imbalance_ratio = s.barrier_imbalance_ratio = s.coupled_imbalance_ratio = 1.355;
   s.planned_imbalance_ratio = 1.31;
   s.bytes_sent = s.bytes_received = {339'000'000, 339'000'000, 339'000'000, 339'000'000};
@@ -87,15 +86,9 @@ inline StrategyResult sample_ulysses() {
 }
 
 inline StrategyResult sample_ring() {
-  StrategyResult s = sample_strategy("ring", "ring r4");
+  StrategyResult s = sample_strategy("ring", "ring r4", 58'800'000, 500'000, 48'000'000);
   s.meshes = {{1, 4, {{0}, {1}, {2}, {3}}, {{0, 1, 2, 3}}}};
-  s.makespan_ns = 58'800'000;
-  s.makespan_spread_ns = 500'000;
-  s.attention_ns = 48'000'000;
-  s.end_to_end_ns = 117'600'000'000;
-  s.imbalance_ratio = 1.09;
-  s.barrier_imbalance_ratio = 1.255;
-  s.coupled_imbalance_ratio = 1.12;
+  s.imbalance_ratio = 1.09, s.barrier_imbalance_ratio = 1.255, s.coupled_imbalance_ratio = 1.12;
   s.planned_imbalance_ratio = 1.07;
   s.bytes_sent = s.bytes_received = {1'350'000'000, 1'350'000'000, 1'350'000'000, 1'350'000'000};
   s.bytes_sent_intra_node = {1'350'000'000, 0, 1'350'000'000, 0};
@@ -116,15 +109,9 @@ inline StrategyResult sample_ring() {
 }
 
 inline StrategyResult sample_usp() {
-  StrategyResult s = sample_strategy("usp", "usp u2 r2");
+  StrategyResult s = sample_strategy("usp", "usp u2 r2", 47'000'000, 300'000, 44'000'000);
   s.meshes = {{2, 2, {{0, 1}, {2, 3}}, {{0, 2}, {1, 3}}}};
-  s.makespan_ns = 47'000'000;
-  s.makespan_spread_ns = 300'000;
-  s.attention_ns = 44'000'000;
-  s.end_to_end_ns = 94'000'000'000;
-  s.imbalance_ratio = 1.017;
-  s.barrier_imbalance_ratio = 1.031;
-  s.coupled_imbalance_ratio = 1.018;
+  s.imbalance_ratio = 1.017, s.barrier_imbalance_ratio = 1.031, s.coupled_imbalance_ratio = 1.018;
   s.bytes_sent = s.bytes_received = {502'000'000, 502'000'000, 502'000'000, 502'000'000};
   s.bytes_sent_intra_node = {226'000'000, 226'000'000, 226'000'000, 226'000'000};
   s.bytes_sent_inter_node = {276'000'000, 276'000'000, 276'000'000, 276'000'000};
