@@ -50,7 +50,7 @@ expect_exit 0 run "${small[@]}" "${on_gpu[@]}" --set run.mode=simulate -s ring -
 expect_json 'all(x["makespan_ns"] > 0 for x in s.values() if x["legal"])'
 expect_exit 0 advise --model wan-mini --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24 \
   --set cluster.guidance=1 --set cluster.dp=1 --set cluster.profile=gpu.toml --seeds 1
-expect_out 'On a usual host use ' '4 ranks of spscope fake device'
+expect_out 'On a usual one use ' '4 ranks of spscope fake device'
 
 # Runs on the GPU itself: these compute.
 export SPSCOPE_FAKE_CUDA=''

@@ -54,7 +54,7 @@ heads_lost[2:4] = 0
 twice = np.arange(L) >= L - TEXT
 again = [np.concatenate([x, x[:, twice]], 1) for x in (k, v)]
 zeros = [np.concatenate([x, np.zeros((H, 3, D))], 1) for x in (k, v)]
-save("faults", right=good, local_keys=attend(part[:, None] == part), averaged=sum(o for o, _, _ in parts) / N,
+of = dict(right=good, local_keys=attend(part[:, None] == part), averaged=sum(o for o, _, _ in parts) / N,
      added=sum(o for o, _, _ in parts), not_rescaled=merged(np.stack([z for _, z, _ in parts])), base_of_lse=merged(np.exp(lse / log(2))),
      missing_step=attend((part[:, None] + 1) % N != part), text_counted_again=partial(q, *again, np.ones((L, L + TEXT), bool))[0],
      text_left_out=attend(full & ~twice), text_counted_again_at_the_other_end=partial(q, *(np.concatenate([x[:, :TEXT], x], 1) for x in (k, v)), np.ones((L, L + TEXT), bool))[0],
@@ -63,6 +63,8 @@ save("faults", right=good, local_keys=attend(part[:, None] == part), averaged=su
      not_divided=partial(q, k, v, full)[0] * partial(q, k, v, full)[1], local_keys_of_some=half, not_a_number=late,
      zero_rows=tokens_lost, zero_rows_of_heads=heads_lost, zero_rows_everywhere=0 * good,
      no_fault_that_is_known=good + 1e-2 * rng.normal(size=good.shape))
+save("faults", **of)
+save("few", **{name: of[name] for name in ("right", "averaged", "local_keys_of_some", "no_fault_that_is_known")})
 cut = [0, 16, 32, 48, L]
 part = np.searchsorted(cut, np.arange(L), "right") - 1
 local = attend(part[:, None] == part)
@@ -87,13 +89,13 @@ expect_json 'd["error_metric"] == "row_nmse"' '{o["name"] for o in d["attentions
   'all("4 parts" in o["faults"][0]["text"] for o in d["attentions"][0]["outputs"] if o["name"] in ("local_keys", "averaged", "missing_step"))' \
   '[(o["heads_off"], o["tokens_off"], o["rows_off"]) for o in d["attentions"][0]["outputs"] if o["name"] == "local_keys_of_some"] == [([2, 3], list(range(50, 60)), 20)]' \
   '[o["faults"] for o in d["attentions"][0]["outputs"] if o["name"] == "no_fault_that_is_known"] == [[]]'
-expect_exit 1 check faults --text-tokens 13
-expect_out 'faults: 6 heads of 8 channels, 61 tokens, no mask or a full one; all 366 rows compared' 'heads 0 and 1 are swapped' \
+expect_out 'heads 0 and 1 are swapped' '3 rows of zeros are attended to, as padding' 'the keys of the text are counted twice' \
+  'the first 13 keys, as many as the text has, are counted twice' 'scores are scaled by 1 instead of 1 / sqrt(8)' \
+  'the rows of rank 1 of 4 are 0: tokens 15 to 29' 'all of its rows are 0' 'the rows of rank 1 of 3 are 0: heads 2 to 3'
+expect_exit 1 check few --text-tokens 13
+expect_out 'few: 6 heads of 8 channels, 61 tokens, no mask or a full one; all 366 rows compared' '2 to 3  50 to 59' \
   'averaged: partial results of 4 parts of the keys are averaged, not weighted by their log-sum-exp. The largest' \
-  '3 rows of zeros are attended to, as padding' 'the keys of the text are counted twice' 'the first 13 keys, as many as the text has, are counted twice' '2 to 3  50 to 59' \
-  'no_fault_that_is_known: No known fault gives these rows.' 'scores are scaled by 1 instead of 1 / sqrt(8)'
-expect_out 'zero_rows: the rows of rank 1 of 4 are 0: tokens 15 to 29.' 'zero_rows_everywhere: all of its rows are 0.' \
-  'zero_rows_of_heads: the rows of rank 1 of 3 are 0: heads 2 to 3.'
+  'no_fault_that_is_known: No known fault gives these rows.'
 expect_width 120
 expect_exit 1 check chunks --parts 4 --json
 expect_json '[o["judged_as"] for o in d["attentions"][0]["outputs"]] == ["fp32", "bf16", "fp16"]' \

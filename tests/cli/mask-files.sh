@@ -87,7 +87,7 @@ cmp "$out" before || fail "another mask of the folder is read in another way"
 fitting=(--set "model.grid=1,8,8" --set model.heads=2 --set model.head_dim=8 --set mask.block=16 --set cluster.ranks=2)
 expect_exit 0 run "${fitting[@]}" --set mask.file=good.npy -s ring
 expect_exit 0 run "${fitting[@]}" --set mask.block=8 --set mask.file=good.npy -s ring
-tr '\n' ' ' <"$out" | grep -q 'whose blocks of 16 queries by 16 keys are cut into 8 by 8' || fail "run does not say that blocks are cut"
+tr '\n' ' ' <"$out" | grep -q 'blocks of 16 x 16 tokens cut into 8 x 8' || fail "run does not say that blocks are cut"
 
 # Folders are made.
 expect_exit 0 mask generate dense --grid 1,8,8 --block 16 -o new/er/mask.npy

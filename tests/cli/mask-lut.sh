@@ -33,6 +33,6 @@ while read -r name line; do
   [ "$name" = spscope ]
   case $line in
   mask*) expect_out '40 heads, 75600 tokens in 1182 blocks of 64 tokens, the last of 16' 'density 0.301' ;;
-  *) expect_out 'density 0.30' 'is fastest' ;;
+  *) expect_out '0.30, 1 of 40 layers' 'is fastest' ;;
   esac
 done <commands

@@ -2,7 +2,7 @@
 # A rank's process that is stopped (SIGSTOP): the run says so at once and how to go on; goes on with it; and when it stays
 # stopped, ends, names it with its op and sequence number, and keeps what was recorded.
 # labels: mpi extended
-# cost: 30
+# cost: 20
 . "$(dirname -- "$0")/common.inc"
 need_mpi
 
@@ -28,7 +28,7 @@ all_there="SELECT count(*) > 0 AND min(stored) > 0 AND sum(sent) = sum(stored)
   FROM (SELECT rank, sum(sent) AS sent, sum(stored) AS stored FROM ledger JOIN track USING (track_id) GROUP BY rank)"
 
 # It goes on in time: the run ends well, and the file says why its times are what they are.
-start 300
+start 60
 kill -STOP "$victim"
 wait_for grep -qF "\"rank 1 is stopped" "$err"
 expect_err "kill -CONT $victim"

@@ -125,6 +125,8 @@ COMMANDS
 missing=$(comm -23 <(sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' "$SOURCE_DIR/backend/cli/commands.def" | sort) \
   <({ cut -d' ' -f1 asked; printf '%s\n' gui list; } | sort -u))
 [ -z "$missing" ] || fail "commands that no line asks: $missing"
+without_attach() { ! has_asan || sed -i '/^attach/d' asked; } # that build has no library for it, which is looked for first
+without_attach
 while read -r line; do
   for kind in pipe zero folder; do
     read -ra words <<<"${line//%s/$kind}"
@@ -134,6 +136,13 @@ while read -r line; do
     ! grep -qE 'Sanitizer|runtime error:|SPS-200' "$err" || fail "a fault in: ${words[*]}"
   done
 done <asked
+
+part other-traces
+lines kineto.json '{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}'
+python3 -c 'import sqlite3; sqlite3.connect("nsys.sqlite").execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")'
+expect_refused 'kineto.json" is a trace of torch.profiler, which spscope cannot read' 'spscope attach' -- report kineto.json
+expect_refused 'a trace of torch.profiler' 'spscope attach' -- import kineto.json
+expect_refused 'an export of Nsight Systems' 'spscope attach' -- sql nsys.sqlite 'SELECT 1'
 
 part output-unwritable
 # An output that cannot be written fails before anything runs, with the reason, and nothing half-written is left.
@@ -175,6 +184,7 @@ run --set run.mode=simulate -s ring -o missing/run.db
 sweep --set run.mode=simulate -s ring --over cluster.ranks=1,2 -o missing/table.csv
 sweep --set run.mode=simulate -s ring --over cluster.ranks=1,2 -o table.csv --figures file/figures
 COMMANDS
+without_attach
 while read -r line; do
   read -ra words <<<"$line"
   expect_refused 'SPS-158' -- "${words[@]}"

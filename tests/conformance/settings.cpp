@@ -17,9 +17,9 @@ std::vector<ConformanceCase> all_cases() {
   return cases;
 }
 
-std::vector<ConformanceCase> cases_of(std::string_view pattern) {
+std::vector<ConformanceCase> cases_of(std::initializer_list<std::string_view> names) {
   std::vector<ConformanceCase> cases = all_cases();
-  std::erase_if(cases, [&](const ConformanceCase& c) { return patterns()[c.pattern].name != pattern; });
+  std::erase_if(cases, [&](const auto& c) { return std::ranges::count(names, patterns()[c.pattern].name) == 0; });
   return cases;
 }
 

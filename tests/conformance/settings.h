@@ -17,8 +17,8 @@ struct ConformanceCase {
   std::size_t workload, pattern;  // of workloads() and patterns()
 };
 std::vector<ConformanceCase> all_cases();
-// Those of one pattern: to an executor a pattern is no more than which tiles are active.
-std::vector<ConformanceCase> cases_of(std::string_view pattern);
+// Those of some patterns: to an executor a pattern is no more than which tiles are active.
+std::vector<ConformanceCase> cases_of(std::initializer_list<std::string_view> names);
 // For names of tests.
 std::string case_name(const ConformanceCase& conformance_case);
 

@@ -23,11 +23,10 @@ inline std::string starts_npy() { return testing_files::npy_of("<i4", "(4,)", st
 // Arrays of at most 16 MiB. The bytes of a mask are taken as the mask, those of floats as activations.
 inline void read_array_file(const std::string& path) {
   for (const Array& array : read_arrays(path, {.max_bytes = 16 << 20})) {
-    if (array.type >= ElementType::kF16) {
+    if (array.type >= ElementType::kF16)
       to_floats(array, path);
-    } else {
+    else
       to_integers(array, path);
-    }
   }
 }
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 from drop import Drag
+from world import no_display, said_by
 
 
 def dropped_files(world):
@@ -83,7 +84,7 @@ def report_exports(world):
         picture, told = _export(window, "Picture of a view", world.folder / f"exported-{scale}x.png"), world.folder / "told.png"
         size = "x".join(str(scale * n) for n in world.size)
         subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", size, "--scale", str(scale), "--theme",
-                        window.state["theme"], "-o", told, place.replace("#report", "#timeline")], check=True, env=world.no_display())
+                        window.state["theme"], "-o", told, place.replace("#report", "#timeline")], check=True, env=no_display())
         assert picture.read_bytes() == told.read_bytes(), scale
     exported = _export(window, "Range as a store", world.folder / "exported-range.db")
     (zero,), = world.sql(world.demo, "select begin_ns from repeat join run using (run_id) join strategy using (strategy_id) where strategy.id = 'usp' "
@@ -106,10 +107,8 @@ def a_link_gives_the_same_without_a_display(world):
     window.click("band ulysses/rank 3", "row")
     window.press("Shift+W", "F")
     window.hover_at(1, 1)  # nothing is under the pointer
-    said = subprocess.run([world.program, "--settings", "", "--ui-dump", "-", "--size", "1100x800", window.link], check=True,
-                          capture_output=True, text=True, env=world.no_display())
     items = lambda items: sorted((i["path"], i["kind"], i["text"], [round(x) for x in i["rect"]]) for i in items)
-    assert items(json.loads(said.stdout)) == items(window.items)
+    assert items(said_by(world.program, "--ui-dump", "-", "--size", "1100x800", window.link)) == items(window.items)
     assert world.view_dump("timeline", window.link) == window.view
     window.close()
 
@@ -117,10 +116,10 @@ def a_link_gives_the_same_without_a_display(world):
 def report_exports_several(world):
     """Of two files the page has the timelines and heads of both, as `spscope report` writes it; a section that is off is
     in neither the view nor the page."""
-    slow = world.run("slower.db", "run.implementation=official")
+    one, slow = world.one_pass(), world.one_pass("slow-pass.db", "run.implementation=official")
     told = world.folder / "told-two.html"
-    subprocess.run([world.spscope, "report", world.demo, slow, "-o", told], check=True, capture_output=True)
-    window = world.open(f"{world.demo},{slow}#report")
+    subprocess.run([world.spscope, "report", one, slow, "-o", told], check=True, capture_output=True)
+    window = world.open(f"{one},{slow}#report")
     path = _export(window, "HTML", world.folder / "exported-two.html")
     whole = path.read_text(encoding="utf-8")
     assert whole == told.read_text(encoding="utf-8") and whole.count('class="timeline"') >= 2, len(whole)

@@ -4,13 +4,15 @@ import json
 
 def heads_thumbnails(world):
     """All heads are there, each with its exact density."""
-    window = world.window("heads?layer=0&step=0")
+    path = world.one_pass()
+    window = world.open(f"{path}#heads")
     window.wait_for(lambda s: s["view"].get("density") and not s["busy"], "the masks")
     density = window.view["density"]
-    exact = world.json_of("mask", "info", world.demo, "--json")["head_density"]
+    exact = world.json_of("mask", "info", path, "--json")["head_density"]
     assert len(density) == 40 and all(abs(a - b) < 1e-12 for a, b in zip(density, exact, strict=True)), (density, exact)
     shown = [i for i in window.items if "/grid/head " in i["path"] and i["kind"] == "picture"]
     assert shown and all(float(i["value"]) == density[int(i["text"].split()[1])] for i in shown)
+    window.close()
 
 
 def _in_reading_order(window):

@@ -1,6 +1,6 @@
 """Every command of gui/app/commands.def by each of its keys: what its title says has happened. A command that no table
 here has is a failure. Commands of a table share a window, which each leaves as it was."""
-from world import axis, commands, select_op, views
+from world import FEW_PIXELS, axis, commands, select_op, views
 
 
 def _press_all(window, effects):
@@ -102,7 +102,7 @@ APP = {
 
 
 def keys_of_the_app(world):
-    _press_all(world.window(), APP)
+    _press_all(world.window(size=FEW_PIXELS), APP)
 
 
 # -- in the timeline
@@ -265,7 +265,7 @@ TIMELINE = {
 
 
 def keys_of_the_timeline(world):
-    window = world.window("timeline?s=ring")
+    window = world.window("timeline?s=ring", FEW_PIXELS)
     window.press("Ctrl+Shift+T")  # the table is folded at first
     _press_all(window, TIMELINE)
 

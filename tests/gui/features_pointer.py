@@ -1,7 +1,7 @@
 """Pointer and tables: gui.md 3."""
 import json
 
-from world import axis
+from world import FEW_PIXELS, axis
 
 
 def _area(window):
@@ -10,7 +10,7 @@ def _area(window):
 
 
 def _home(world):
-    window = world.window("timeline")
+    window = world.window("timeline", FEW_PIXELS)
     window.press("Home")
     return window
 

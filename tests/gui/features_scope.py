@@ -4,7 +4,7 @@ from world import commands
 
 def _own(world):
     """A run of one layer pass, which is not the slowest one of the demo."""
-    path = world.run("own.db", "run.layers=1", "run.denoise_steps=1", 'run.strategies=["ulysses", "ring"]')
+    path = world.one_pass()
     assert world.sql(path, "select distinct layer, denoise_step from run") == [(0, 0)]
     return path
 

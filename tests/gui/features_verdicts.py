@@ -28,6 +28,7 @@ def compare_two_runs(world):
     slow = world.run("slower.db", "run.implementation=official")
     label = {s["id"]: s["label"] for s in world.json_of("report", world.demo, "--json")["strategies"]}
     changes = {c["label_after"]: c for c in world.json_of("compare", world.demo, slow, "--json")["changes"]}
+    compared = {file: world.json_of("compare", file, "--json")["strategies"] for file in (world.demo, slow)}
     for id in ("ring", "cyclic"):
         assert changes[label[id]]["regression"], changes[label[id]]
         for files in ((world.demo, slow), (slow, world.demo)):
@@ -37,7 +38,7 @@ def compare_two_runs(world):
             shown = float(dump["verdict"].split(" by ")[1].split()[0])
             wanted = 100 * abs(dump["to_ns"] - dump["from_ns"]) / dump["from_ns"]
             assert abs(shown - wanted) <= (0.5 if wanted >= 10 else 0.05), (dump["verdict"], wanted)
-            told = [{(p["layer"], p["denoise_step"]): p["makespan_ns"] for s in world.json_of("compare", file, "--json")["strategies"]
+            told = [{(p["layer"], p["denoise_step"]): p["makespan_ns"] for s in compared[file]
                      if s["id"] == id for p in s["by_layer"]} for file in ((slow, world.demo) if word == "faster" else (world.demo, slow))]
             assert len(told[0]) == 6 and {(p["layer"], p["denoise_step"]): (p["from_ns"], p["to_ns"]) for p in dump["passes"]} == \
                 {place: (told[0][place], told[1][place]) for place in told[0]}, dump["passes"]

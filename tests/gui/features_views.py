@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from window import Display, seen
-from world import axis, select_op, views
+from world import axis, no_display, select_op, views
 
 
 # -- Start
@@ -258,13 +258,12 @@ def screenshot_without_display(world):
     for number in range(2):
         path = world.folder / f"picture-{number}.png"
         subprocess.run([world.program, "--settings", "", "--screenshot", "timeline", "--size", "800x600", "-o", path, world.demo],
-                       check=True, env=world.no_display())
+                       check=True, env=no_display())
         pictures.append(path.read_bytes())
     assert pictures[0] == pictures[1] and pictures[0].startswith(b"\x89PNG") and len(pictures[0]) > 10000
     for view, _, _ in views():
-        dumps = [subprocess.run([world.program, "--settings", "", "--view-dump", view, world.demo], check=True, capture_output=True,
-                                env=world.no_display()).stdout for _ in range(2)]
-        assert dumps[0] == dumps[1] and (dumps[0].strip() or view == "start"), view
+        dumps = [world.view_dump(view, world.demo) for _ in range(2)]
+        assert dumps[0] == dumps[1] and (dumps[0] or view == "start"), view
 
 
 def command_line_has_no_display_library(world):
@@ -347,6 +346,6 @@ def balance_map(world):
 def no_window_says_a_way_on(world):
     """Without a display, and on one without OpenGL 3, as over ssh -X, the program says so and what to do."""
     with Display((800, 600), options=["-extension", "GLX"]) as display:
-        for environment, words in ((world.no_display(), "DISPLAY"), (display.environment, "OpenGL")):
+        for environment, words in ((no_display(), "DISPLAY"), (display.environment, "OpenGL")):
             said = subprocess.run([world.program, "--settings", "", world.demo], capture_output=True, text=True, env=environment, timeout=60)
             assert said.returncode != 0 and words in said.stderr and "--screenshot" in said.stderr, said.stderr

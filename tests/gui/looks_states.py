@@ -6,8 +6,8 @@ from damaged import UNREADABLE, foreign, plan_lost
 
 THEMES, SIZES, SCALES = ("dark", "light"), ("1280x720", "1920x1080", "3840x2160"), (1, 1.5, 2)
 MATRIX = list(itertools.product(THEMES, SIZES, SCALES))
-# Each size at each scale, in one theme: a theme changes colours, and no place.
-HALF = [(THEMES[n % 2], size, scale) for n, (size, scale) in enumerate(itertools.product(SIZES, SCALES))]
+# Each room for widgets, in one theme: a theme changes colours, and no place. Two larger ones have the room of others at 1.
+HALF = [(THEMES[n % 2], size, scale) for n, (size, scale) in enumerate(itertools.product(SIZES, SCALES)) if n not in (4, 8)]
 # For states that differ from the demo in few widgets: each theme, size and scale, and the tightest of all.
 FEW = [("dark", "1280x720", 1), ("light", "1280x720", 2), ("dark", "1920x1080", 1.5), ("light", "3840x2160", 2)]
 SMALL, TIGHTEST = FEW[:2], FEW[1:2]

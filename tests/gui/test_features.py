@@ -54,7 +54,7 @@ def main():
     faults += [f"features_keys.py has no effect of {command}" for command, *_ in commands() if command not in pressed]
     part, of = map(int, options.part.split("/"))
     names = [n for n in tests if options.state is None or (n in DEFAULT) == (options.state == "default")]
-    names = [n for i, n in enumerate(names) if i * of // len(names) == part - 1 and any(o in n for o in options.only.split(","))]
+    names = [n for i, n in enumerate(names) if i % of == part - 1 and any(o in n for o in options.only.split(","))]
     done, skipped = 0, []
     with World(options.binaries, manager=options.manager) as world:
         for name in names:

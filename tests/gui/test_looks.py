@@ -1,6 +1,6 @@
 """The looks of every view and state in dark and light, in three sizes and at three scales, from the dump of frames that
 are made without a display; and of popups, dialogs, a question under way and a run that goes on from a real window. Each
-violation is printed with where it was found. The demo is looked at in half of these combinations (each size at each scale),
+violation is printed with where it was found. The demo is looked at in those whose rooms for widgets differ,
 states that differ from it in few widgets in few. --few is the demo and long names in few, without windows; --whole is all
 in all.
 
@@ -8,8 +8,6 @@ Usage: test_looks.py FOLDER_OF_PROGRAMS [--only STATE] [--few | --whole]
 """
 import argparse
 import collections
-import json
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +15,7 @@ from looks import violations
 from looks_states import MATRIX, few_states, stored_states
 from looks_window import in_windows
 from window import SKIPPED, missing
-from world import World, views
+from world import World, said_by, views
 
 
 def dump(world, view, arguments, theme, size, scale):
@@ -27,9 +25,7 @@ def dump(world, view, arguments, theme, size, scale):
     first, _, parts = str(arguments[0] if arguments else "").partition("?")
     files = [first, *map(str, arguments[1:])] if arguments else []
     places = [f"{files[0]}#{view}?{parts}", *files[1:]] if parts else [*files, f"#{view}"]
-    command = [world.program, "--settings", "", "--ui-dump", "-", "--size", size, "--scale", str(scale), "--theme", theme, *options, *places]
-    done = subprocess.run(command, capture_output=True, text=True, env=world.no_display())
-    return json.loads(done.stdout) if done.returncode == 0 and not done.stderr else f"ended with {done.returncode}: {done.stderr.strip()}"
+    return said_by(world.program, "--ui-dump", "-", "--size", size, "--scale", scale, "--theme", theme, *options, *places)
 
 
 def headless(world, only, few, whole, found):
@@ -44,10 +40,11 @@ def headless(world, only, few, whole, found):
 
     def judge(job):
         state, view, arguments, theme, size, scale = job
-        items = dump(world, view, arguments, theme, size, scale)
         where = f"{state}, {view}, {theme}, {size}, scale {scale}"
-        if isinstance(items, str):
-            return [(where, items)]
+        try:
+            items = dump(world, view, arguments, theme, size, scale)
+        except AssertionError as fault:
+            return [(where, str(fault))]
         assert len(items) > 5, job
         return [(where, v) for v in violations(items, scale)]
 

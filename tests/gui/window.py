@@ -82,7 +82,8 @@ class Display:
 class Window:
     def __init__(self, display, *arguments, program, size=(1440, 900), folder=None, environment=None, rest=True):
         self.display = display
-        self.folder = Path(folder or tempfile.mkdtemp(prefix="spscope-window-"))
+        self.own_folder = None if folder else tempfile.TemporaryDirectory(prefix="spscope-window-")  # which goes with the window
+        self.folder = Path(folder or self.own_folder.name)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.dump_path, self.errors_path = self.folder / "window.json", self.folder / "stderr.txt"
         self.dump_path.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import observed_file
 from window import Display, Window
 
+FEW_PIXELS = (1100, 700)  # which are drawn in two thirds of the time
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = """[model]
 preset = "wan2.1-t2v-14b"
@@ -108,6 +109,10 @@ class World:
     def demo(self):
         return self.run("demo.db")
 
+    def one_pass(self, name="own.db", *settings):
+        """A layer pass of two strategies of the demo."""
+        return self.run(name, "run.layers=1", "run.denoise_steps=1", 'run.strategies=["ulysses", "ring"]', *settings)
+
     @property
     def executed(self):
         """A run of three repeats that was executed here: whole layers of the smallest model that attends along two axes."""
@@ -122,13 +127,7 @@ class World:
         return [tuple(row) for row in self.json_of("sql", path, question, "--json")["rows"]]
 
     def view_dump(self, view, *arguments):
-        said = subprocess.run([self.program, "--settings", "", "--view-dump", view, *map(str, arguments)], capture_output=True,
-                              text=True, check=True, env=self.no_display())
-        return json.loads(said.stdout)
-
-    @staticmethod
-    def no_display():
-        return {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+        return said_by(self.program, "--view-dump", view, *arguments)
 
     # -- windows
 
@@ -136,10 +135,10 @@ class World:
         """A window of its own; the caller closes it."""
         return Window(self.display, *arguments, **{"program": self.program, "size": self.size, **more})
 
-    def window(self, view="overview"):
+    def window(self, view="overview", size=None):
         """A new window with the demo open in a view: what tests before it did does not show. It ends with the next."""
         self.close_shared()
-        self._shared = self.open(f"{self.demo}#{view}", folder=self.folder / "shared")
+        self._shared = self.open(f"{self.demo}#{view}", folder=self.folder / "shared", size=size or self.size)
         return self._shared
 
     def drop_shared(self):
@@ -152,6 +151,18 @@ class World:
         if self._shared is not None:
             window, self._shared = self._shared, None
             window.close()
+
+
+def no_display():
+    return {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+
+
+def said_by(program, *arguments):
+    """The JSON that the app prints without a display; it ends well and says nothing else."""
+    command = [program, "--settings", "", *map(str, arguments)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=no_display())
+    assert ended.returncode == 0 and not ended.stderr, f"ended with {ended.returncode}: {ended.stderr.strip()[-4000:]}"
+    return json.loads(ended.stdout)
 
 
 def commands():

@@ -1,8 +1,7 @@
-"""The desktop app with Dear ImGui 1.92.9b (source_tree.py): its unit tests pass, its numbers are those of the app with the
-system's Dear ImGui, its pictures hold the same items, and a real window obeys keys and pointer.
+"""The desktop app with Dear ImGui 1.92.9b (source_tree.py): its unit tests pass, its frames hold the items of those with the
+system's Dear ImGui, it makes pictures of them, and a real window obeys keys and pointer.
 Usage: test_newer_imgui.py BUILD_FOLDER
 """
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/gui"))
 from window import SKIPPED, missing  # noqa: E402
-from world import World, views  # noqa: E402
+from world import World, no_display, said_by, views  # noqa: E402
 
 # Where its interface to input, fonts and the clipboard differs between versions.
 WINDOW_TESTS = "link_copied,drag_and,wheel_zooms_at_pointer,keys_of_the_app,typing_is_not,scale_rebakes,keyboard_reaches_controls"
@@ -24,21 +23,15 @@ def run(*command, **more):
 
 
 def same_frames(world, old_program, new_program):
-    """Numbers of every view of a file, and the items of its frame: what they are and say, not where fonts put them."""
-    environment = world.no_display()
-    for view, _, of_file in views():
+    """Items of the frame of every view of a file: what they are and say, not where fonts put them; and its picture."""
+    for view, *_ in views():
         place = f"{world.demo}#{view}"
-        numbers = [json.loads(run(program, "--settings", "", "--view-dump", view, place, env=environment)) for program in (old_program, new_program)]
-        assert not of_file or numbers[0] == numbers[1], f"the numbers of {view} differ"
-        items = []
-        for program in (old_program, new_program):
-            frame = json.loads(run(program, "--settings", "", "--ui-dump", "-", "--size", "1600x900", place, env=environment))
-            items.append({(item["path"], item["kind"]) for item in frame})
+        items = [{(item["path"], item["kind"]) for item in said_by(program, "--ui-dump", "-", "--size", "1600x900", place)}
+                 for program in (old_program, new_program)]
         assert items[0] == items[1], f"items of {view} differ: {sorted(items[0] ^ items[1])[:10]}"
-        for theme in ("dark", "light"):
-            picture = world.folder / f"{view}-{theme}.png"
-            run(new_program, "--settings", "", "--screenshot", view, "--theme", theme, "--size", "1600x900", "-o", picture, place, env=environment)
-            assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000, f"the picture of {view} is empty"
+        picture = world.folder / f"{view}.png"
+        run(new_program, "--settings", "", "--screenshot", view, "--size", "1600x900", "-o", picture, place, env=no_display())
+        assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000, f"the picture of {view} is empty"
 
 
 def main(build):
@@ -48,13 +41,11 @@ def main(build):
         if not os.path.lexists(folder / name):
             os.symlink(target, folder / name)
     run(folder / "bin/newer_gui_test")
-    print("the unit tests pass")
     if why := missing():
         print(f"skipped: {why}")
         return SKIPPED
     with World(folder / "bin") as world:
         same_frames(world, build / "bin/spscope-gui", folder / "bin/spscope-gui")
-    print("numbers and items are the same")
     print(run(sys.executable, "-B", ROOT / "tests/gui/test_features.py", folder / "bin", "--only", WINDOW_TESTS))
     return 0
 

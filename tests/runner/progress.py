@@ -19,17 +19,17 @@ TELL_EVERY_S = 60
 class Teller:
     """Prints lines, each with the minutes so far."""
 
-    def __init__(self, out=sys.stdout, clock=time.monotonic):
-        self._out, self._clock, self._begin = out, clock, clock()
-        self._terminal, self._told, self._width = out.isatty(), clock(), 0
+    def __init__(self, out=sys.stdout):
+        self._out, self._begin = out, time.monotonic()
+        self._terminal, self._told, self._width = out.isatty(), self._begin, 0
 
     def minutes(self):
-        return (self._clock() - self._begin) / 60
+        return (time.monotonic() - self._begin) / 60
 
     def say(self, text):
         """A line that stays."""
         self._write("\r" + text.ljust(self._width) + "\n" if self._width else text + "\n")
-        self._width, self._told = 0, self._clock()
+        self._width, self._told = 0, time.monotonic()
 
     def now(self, text):
         """How far things are: replaced by the next on a terminal, elsewhere a line each minute."""
@@ -38,7 +38,7 @@ class Teller:
             text = text[:shutil.get_terminal_size().columns - 1]
             self._write("\r" + text.ljust(self._width))
             self._width = len(text)
-        elif self._clock() - self._told >= TELL_EVERY_S:
+        elif time.monotonic() - self._told >= TELL_EVERY_S:
             self.say(text)
 
     def _write(self, text):
@@ -94,10 +94,10 @@ class Suites:
         return f"{self._name}: {self._tests_left()} ({suites}); now {', '.join(self._running)}"
 
 
-def follow(command, log, state, teller, **more):
+def follow(command, log, state, teller):
     """The exit code of the command. `state` reads each line of its output."""
     with open(log, "a", encoding="utf-8") as kept, subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more) as process:
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         ended = threading.Event()
 
         def tell():

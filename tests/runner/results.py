@@ -24,8 +24,9 @@ class Result:
 
     @property
     def left_out(self):
-        """The tests of a GoogleTest program that skipped themselves, from the list at its end."""
-        return re.findall(r"^\[  SKIPPED \] (\S+)$", self.output.partition("listed below:")[2], re.MULTILINE)
+        """The tests of a program that skipped themselves: GoogleTest lists them at its end, unittest says how many."""
+        names = re.findall(r"^\[  SKIPPED \] (\S+)$", self.output.partition("listed below:")[2], re.MULTILINE)
+        return names + [f"{count} of {self.name}" for count in re.findall(r"^OK \(skipped=(\d+)", self.output, re.MULTILINE)]
 
 
 def outcome_of(case):

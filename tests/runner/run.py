@@ -43,7 +43,7 @@ def has_libfuzzer():
 
 def phases(everything):
     switch = "ON" if everything else "OFF"
-    # What a build with sanitizers runs anyway is not in the wide set.
+    # An extended test with the label of a sanitized build runs there alone.
     first = Phase("tests", PRESET, ("--", "-DSPSCOPE_BUILD_TESTS=ON", f"-DSPSCOPE_BUILD_EXTENDED={switch}"), "",
                   lambda test: not test.extended or (everything and not test.sanitized))
     if not everything:
@@ -75,8 +75,8 @@ def test(phase, tests, suite_of, at_once, teller):
     """The results of tests; none when ctest wrote none."""
     junit = RESULTS / f"{phase.name}.xml"
     numbers = ",".join(str(t.number) for t in tests)
-    follow(["ctest", "--preset", phase.preset, "--parallel", str(at_once), "--output-on-failure", "--test-output-size-passed", "65536", "-I", "0,0,0," + numbers,
-            "--output-junit", junit], log_of(phase), Suites(phase.name, suite_of), teller, cwd=ROOT)
+    follow(["ctest", "--preset", phase.preset, "--parallel", str(at_once), "--output-on-failure", "--test-output-size-passed",
+            "65536", "-I", "0,0,0," + numbers, "--output-junit", junit], log_of(phase), Suites(phase.name, suite_of), teller)
     try:
         return read_results(junit)
     except (OSError, ParseError):
@@ -93,8 +93,11 @@ def run(phase, everything, shares, total, teller):
         return
     every = suites.listed(["ctest", "--preset", phase.preset, "--show-only=json-v1"])
     chosen = {t.name: t for t in every if phase.chosen(t)}
+    if not phase.row:
+        for name in suites.contained(chosen.values()):
+            del chosen[name]
     suite_of = {t.name: phase.row or suites.suite_of(t, shares) or "none" for t in chosen.values()}
-    # Tests of the default set sleep a third of their time. Of the wide set many start more ranks than there are cores.
+    # The default set alone sleeps a third of its time. Many wide tests start more ranks than there are cores.
     at_once = len(os.sched_getaffinity(0)) + (not everything)
     results = test(phase, chosen.values(), suite_of, at_once, teller) if chosen else []
     total.entries += [summary.Entry(r, suite_of[r.name], not phase.row and not chosen[r.name].extended, log_of(phase)) for r in results]

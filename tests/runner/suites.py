@@ -11,7 +11,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 SLOW_S = 5  # a test of the default set that takes longer needs a line in SLOW
-EXTENDED, SANITIZED = "extended", ("hostile", "threads")
+EXTENDED, WHOLE, SANITIZED = "extended", "whole", ("hostile", "threads")
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,12 @@ def tests_of(said):
         labels = next((p["value"] for p in test["properties"] if p["name"] == "LABELS"), ())
         tests.append(Test(number, test["name"], frozenset(labels)))
     return tests
+
+
+def contained(tests):
+    """Names of tests of which others here, with the label `whole`, do everything: of x or x_test x_wide does."""
+    wholes = {test.name.removesuffix("_wide") for test in tests if WHOLE in test.labels}
+    return {test.name for test in tests if test.name.removesuffix("_test") in wholes}
 
 
 def suite_of(test, shares):

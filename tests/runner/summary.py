@@ -62,12 +62,12 @@ def told(output):
     return "".join(f"    {line[:WIDTH]}\n" for line in telling)
 
 
-def skipped(entries):
-    """Reason -> the names of tests."""
-    names = {}
-    for entry in entries:
-        names.setdefault(entry.result.reason, []).append(entry.result.name)
-    return names
+def grouped(pairs):
+    """Key -> names: three, or one and how many more."""
+    names = defaultdict(list)
+    for key, name in pairs:
+        names[key].append(name)
+    return {key: ", ".join(all) if len(all) <= 3 else f"{all[0]} and {len(all) - 1} more" for key, all in names.items()}
 
 
 def report(total, shares, slow, everything, teller):
@@ -77,11 +77,10 @@ def report(total, shares, slow, everything, teller):
     for warning in warnings + slow_warnings(total.entries, total.tests, slow):
         teller.say("warning: " + warning)
     of = {outcome: [e for e in total.entries if e.result.outcome == outcome] for outcome in (PASSED, FAILED, SKIPPED)}
-    for reason, names in skipped(of[SKIPPED]).items():
-        some = ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more"
-        teller.say(f"skipped: {some}: {reason[:WIDTH]}")
-    if names := [name for entry in of[PASSED] for name in entry.result.left_out]:
-        teller.say(f"skipped inside of programs that passed: {', '.join(names)}; {of[PASSED][0].log} says why")
+    for reason, names in grouped((e.result.reason, e.result.name) for e in of[SKIPPED]).items():
+        teller.say(f"skipped: {names}: {reason[:WIDTH]}")
+    for log, names in grouped((e.log, name) for e in of[PASSED] for name in e.result.left_out).items():
+        teller.say(f"skipped inside of programs that passed: {names}: read {log}")
     for entry in of[FAILED]:
         teller.say(f"{told(entry.result.output)}failed: {entry.result.name}: read {entry.log}")
     for fault in total.faults:

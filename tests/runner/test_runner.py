@@ -20,6 +20,7 @@ SKIPPED = ('<testcase name="c" status="notrun"><skipped message="SKIP_RETURN_COD
            "<system-out>looked\nskipped: there is no mpirun\n</system-out></testcase>")
 INSIDE = ('<testcase name="e" status="run" time="1"><system-out>[  SKIPPED ] A.b (0 ms)\n[  PASSED  ] 3 tests.\n'
           "[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.b\n</system-out></testcase>")
+COUNTED = '<testcase name="f" status="run" time="1"><system-out>Ran 9 tests in 1.0s\n\nOK (skipped=2)\n</system-out></testcase>'
 MISSING = '<testcase name="d" status="notrun"><skipped message="Unable to find executable"/></testcase>'
 SHARES = {"cli": suites.Share("cli", 1, 2, "commands"), "unit": suites.Share("unit", 1, 0, "parts")}
 LISTED = {"tests": [{"name": "a", "properties": [{"name": "LABELS", "value": ["cli", "hostile"]}]},
@@ -57,7 +58,9 @@ class Summary(unittest.TestCase):
         lines, _ = report(PASSED, FAILED, SKIPPED)
         self.assertEqual(lines[lines.index("failed: b: read all.log") - 1], "    it is 3")
         self.assertIn("skipped: c: there is no mpirun", lines)
-        self.assertIn("skipped inside of programs that passed: A.b; all.log says why", report(PASSED, INSIDE)[0])
+        inside = "skipped inside of programs that passed: {}: read all.log"
+        self.assertIn(inside.format("A.b, 2 of f"), report(PASSED, INSIDE, COUNTED)[0])
+        self.assertIn(inside.format("A.b and 3 more"), report(*[INSIDE] * 4)[0])
 
     def test_warnings(self):
         share = "warning: cli took 3.0 minutes; its share in tests/SHARES is 1"
@@ -71,16 +74,20 @@ class Summary(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    def test_a_test_is_of_one_suite(self):
+    def test_a_test_is_of_one_suite_and_may_do_all_that_another_does(self):
         tests = suites.tests_of(LISTED)
         self.assertEqual([suites.suite_of(test, SHARES) for test in tests], ["cli", None, None])
         self.assertEqual([fault.split(" is of ")[0] for fault in suites.unlisted(tests, SHARES)], ["b", "c"])
         self.assertEqual([(test.number, test.extended, test.sanitized) for test in tests],
                          [(1, False, True), (2, False, False), (3, True, False)])
+        tests = [suites.Test(1, name, frozenset(labels)) for name, *labels in
+                 (["a"], ["a_wide", "whole"], ["b_test"], ["b_wide", "whole"], ["c"], ["c_wide"], ["a_wider"])]
+        self.assertEqual(suites.contained(tests), {"a", "b_test"})
 
     def test_of_this_build(self):
         tests = suites.listed([*BUILD, "--show-only=json-v1"])
         self.assertEqual(suites.unlisted(tests, suites.read_shares()), [])
+        self.assertEqual(len(suites.contained(tests)), sum(suites.WHOLE in test.labels for test in tests))
         suites.read_slow()
 
 

@@ -72,23 +72,20 @@ Trials try_often(const World& world, int trials, int count, std::int64_t every_n
   return result;
 }
 
-// The floors are unknown to the fit; shared memory takes about 1 us, a data centre's network about 20.
-TEST(ClockFit, OnOneHostErrsByLessThan5UsAndItsBoundHolds) {
-  const Trials trials = try_often({}, 1'000, 6'000, 10'000'000);
-  EXPECT_LE(trials.worst_error_ns, 5'000);
-  EXPECT_GE(trials.held, 950);
-  EXPECT_LE(trials.widest_bound_ns, 5'000);
+void expect_errors_within(const World& world, double error_ns, std::int64_t bound_ns) {
+  const Trials trials = try_often(world, 400, 6'000, 10'000'000);
+  EXPECT_LE(trials.worst_error_ns, error_ns);
+  EXPECT_GE(trials.held, 380);
+  EXPECT_LE(trials.widest_bound_ns, bound_ns);
 }
 
+// The floors are unknown to the fit; shared memory takes about 1 us, a data centre's network about 20.
+TEST(ClockFit, OnOneHostErrsByLessThan5UsAndItsBoundHolds) { expect_errors_within({}, 5'000, 5'000); }
+
 TEST(ClockFit, BetweenHostsErrsByLessThan20UsAndItsBoundHolds) {
-  const World hosts = {.forward_floor_ns = 20'000,
-                       .backward_floor_ns = 20'000,
-                       .forward_jitter_ns = 10'000,
-                       .backward_jitter_ns = 10'000};
-  const Trials trials = try_often(hosts, 1'000, 6'000, 10'000'000);
-  EXPECT_LE(trials.worst_error_ns, 20'000);
-  EXPECT_GE(trials.held, 950);
-  EXPECT_LE(trials.widest_bound_ns, 30'000);  // half a round trip and what jitter leaves
+  expect_errors_within(
+      {.forward_floor_ns = 20e3, .backward_floor_ns = 20e3, .forward_jitter_ns = 10e3, .backward_jitter_ns = 10e3},
+      20'000, 30'000);  // half a round trip and what jitter leaves
 }
 
 TEST(ClockFit, BoundCoversAnAsymmetryThatNoOneCanMeasure) {

@@ -217,19 +217,15 @@ TEST(Activations, ThatOverflowAreRefusedBeforeAnyStrategyRuns) {
   };
   const auto one_large = [](AttentionInput& input) { input.q[3] = 3.4e38f; };
   EXPECT_EQ(field_of(Dtype::kBf16, one_large), "activations.0.q");
-  EXPECT_EQ(field_of(Dtype::kFp32,
-                     [](AttentionInput& input) {
-                       for (float& x : input.q) x *= 1e19f;
-                       for (float& x : input.k) x *= 1e19f;
-                     }),
-            "activations.0.q");
+  const auto scaled = [&](float q, float k, float v) {
+    return field_of(Dtype::kFp32, [&](AttentionInput& input) {
+      for (auto [array, factor] : {std::pair(&input.q, q), std::pair(&input.k, k), std::pair(&input.v, v)})
+        for (float& x : *array) x *= factor;
+    });
+  };
+  EXPECT_EQ(scaled(1e19f, 1e19f, 1), "activations.0.q");
   EXPECT_EQ(field_of(Dtype::kFp32, [](AttentionInput& input) { input.v[5] = 2e37f; }), "activations.0.v");
-  EXPECT_EQ(field_of(Dtype::kFp32,
-                     [](AttentionInput& input) {
-                       for (float& x : input.q) x *= 1e15f;
-                       for (float& x : input.v) x *= 1e30f;
-                     }),
-            "none");
+  EXPECT_EQ(scaled(1e15f, 1, 1e30f), "none");
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ namespace {
 class FakeMpirun {
  public:
   explicit FakeMpirun(const std::string& script) {
-    namespace fs = std::filesystem;
-    fs::permissions(folder_.write("mpirun", "#!/bin/sh\n" + script), fs::perms::owner_all);
+    std::filesystem::permissions(folder_.write("mpirun", "#!/bin/sh\n" + script), std::filesystem::perms::owner_all);
     ::setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
   }
   ~FakeMpirun() { ::setenv("PATH", path_.c_str(), 1); }
@@ -34,9 +33,9 @@ LaunchEnd launch(const MpiLaunch& launch) {
 
 // What is seen here is one rank, which ends at once; ranks of other hosts go on for as long as mpirun does.
 TEST(MpiLaunch, KillsAnMpirunThatOutlivesItsRanksUnlessOthersWork) {
-  const FakeMpirun mpirun("PMIX_NAMESPACE=7 sleep 0.3\nsleep 4\nexit 3\n");
+  const FakeMpirun mpirun("PMIX_NAMESPACE=7 sleep 0.3\nsleep 2\nexit 3\n");
   MpiLaunch job;
-  job.alone_seconds = 0.5;
+  job.alone_seconds = 0.2;
   job.others_seconds = 120;
   EXPECT_TRUE(launch(job).mpirun_hung);
   job.others_work = [] { return false; };
@@ -45,7 +44,7 @@ TEST(MpiLaunch, KillsAnMpirunThatOutlivesItsRanksUnlessOthersWork) {
   const LaunchEnd end = launch(job);
   EXPECT_FALSE(end.mpirun_hung);
   EXPECT_EQ(end.exit_code, 3);
-  job.others_seconds = 1;
+  job.others_seconds = 0.5;
   EXPECT_TRUE(launch(job).mpirun_hung);
 }
 

@@ -72,7 +72,7 @@ TEST(MaskFile, AxesAreThoseThatAreSaid) {
   const std::string path = folder.write("m.npy", npy_of("|u1", "(2, 3, 2, 2)", bits));
   const auto bit = [&](int a, int b, int q, int k) { return bits[((a * 3 + b) * 2 + q) * 2 + k] == 1; };
   const MaskFile batch(path, {.axes = "batch,heads,q,k", .batch = 1}), turned(path, {.axes = "heads,layers,q,k"});
-  EXPECT_THAT(batch.words(), HasSubstr("batch 2, heads 3, q 2, k 2"));
+  EXPECT_THAT(batch.words(), HasSubstr("batch of 2, 3 heads, 2 x 2 blocks"));
   EXPECT_EQ(MaskFile(path).axes_with_batch(), "batch,heads,q,k");
   EXPECT_EQ(batch.axes_with_batch() + turned.axes_with_batch(), "");
   const std::string five = folder.write("five.npy", npy_of("|u1", "(2, 1, 3, 2, 2)", random_bits(5, 24)));
@@ -113,8 +113,8 @@ TEST(MaskFile, CoarserAxesAreExpandedByAWholeFactor) {
   const std::string bits = random_bits(2, 2 * 4 * 3);
   const MaskFile file(folder.write("m.npy", npy_of("|b1", "(2, 4, 3)", bits)));
   const BlockMask mask = file.mask(0, 0, {0, 2, 4, 6, 8, 10, 12, 13});
-  EXPECT_EQ(file.cut_text({0, 2, 4, 6, 8, 10, 12, 13}), "whose blocks of 4 queries by 6 keys are cut into 2 by 2");
-  EXPECT_EQ(file.cut_text({0, 3, 4, 6, 8, 10, 12, 13}), "each of whose blocks becomes 2 by 3");
+  EXPECT_EQ(file.cut_text({0, 2, 4, 6, 8, 10, 12, 13}), "blocks of 4 x 6 tokens cut into 2 x 2");
+  EXPECT_EQ(file.cut_text({0, 3, 4, 6, 8, 10, 12, 13}), "each block cut into 2 x 3");
   for (int h = 0; h < 2; ++h) {
     for (int i = 0; i < 7; ++i)
       for (int j = 0; j < 7; ++j) EXPECT_EQ(mask.active(h, i, j), bits[(h * 4 + i / 2) * 3 + j / 3] == 1);
