@@ -74,7 +74,7 @@ function(spscope_library name)
 endfunction()
 
 # Code of tests compiles longer than it runs.
-set(SPSCOPE_TEST_OPTIMISATION $<$<CONFIG:Release>:-O0>)
+set(SPSCOPE_TEST_OPTIMISATION $<$<NOT:$<CONFIG:Debug>>:-O0>)
 
 # spscope_test_program(NAME): a program of the tests of many folders (spscope_test ... PROGRAM NAME). One for all links once,
 #   and its tests need no more than a folder's name; `--folder=PATH` runs those of one.

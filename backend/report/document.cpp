@@ -1,6 +1,7 @@
 #include "backend/report/document.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace spscope {
 
@@ -10,6 +11,27 @@ Column text_column(std::string heading, std::string metric) {
 
 Column number_column(std::string heading, std::string metric, int dispensable) {
   return {.heading = std::move(heading), .metric = std::move(metric), .dispensable = dispensable};
+}
+
+std::vector<std::size_t> columns_with_room(const Table& table,
+                                           const std::function<bool(std::span<const std::size_t>)>& fits) {
+  std::vector<std::size_t> kept(table.columns.size());
+  std::iota(kept.begin(), kept.end(), std::size_t{0});
+  const auto dispensable = [&](std::size_t c) { return table.columns[c].dispensable; };
+  while (!fits(kept)) {
+    const auto worst = std::ranges::max_element(kept, {}, dispensable);
+    if (worst == kept.end() || dispensable(*worst) == 0) break;
+    const int number = dispensable(*worst);
+    std::erase_if(kept, [&](std::size_t c) { return dispensable(c) == number; });
+  }
+  return kept;
+}
+
+std::string hidden_headings(const Table& table, std::span<const std::size_t> kept) {
+  std::string names;
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    if (std::ranges::find(kept, c) == kept.end()) names += (names.empty() ? "" : ", ") + table.columns[c].heading;
+  return names;
 }
 
 Cell text_cell(std::string text) { return {Hint::kText, {}, std::move(text), {}}; }

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -46,7 +48,7 @@ struct Column {
   std::string heading;
   std::string metric = {};  // id in metrics.def of its definition; "": none
   bool left = false;        // alignment
-  int dispensable = 0;      // on a narrow terminal, columns of the highest number go first, together; 0: never dropped
+  int dispensable = 0;      // where room is short, columns of the highest number go first, together; 0: never dropped
 };
 // Aligned left.
 Column text_column(std::string heading, std::string metric = {});
@@ -71,6 +73,11 @@ struct Table {
   std::vector<Row> rows;
   std::vector<Note> notes = {};
 };
+// The columns for which there is room, by index: the most dispensable ones go until the rest fits.
+std::vector<std::size_t> columns_with_room(const Table& table,
+                                           const std::function<bool(std::span<const std::size_t>)>& fits);
+// "barrier, sent/rank": the headings of the columns that are not among these; "" when all are.
+std::string hidden_headings(const Table& table, std::span<const std::size_t> kept);
 
 enum class Tone { kPlain, kNote, kWarning, kConclusion, kReason };
 struct Paragraph {

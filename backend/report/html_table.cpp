@@ -17,7 +17,7 @@ constexpr std::size_t kLongText = 60;  // cells above it may break their lines
 
 // Windows below one of these widths, in px, show a table of the class stack-WIDTH as cards. Paper is narrower by its
 // font; A4 and Letter, 717 and 739 px inside their margins, show every table as one.
-constexpr std::array<int, 5> kStackBelow = {420, 500, 640, 860, 960};
+constexpr std::array<int, 6> kStackBelow = {420, 500, 640, 860, 960, 1180};
 constexpr int kShownPx = 15, kPrintedPx = 11;
 
 int longest_word(std::string_view text) {
@@ -30,11 +30,11 @@ int longest_word(std::string_view text) {
   return longest;
 }
 
-// The width of a window in which the table fits, about, in px.
-double window_width(const Table& table) {
+// The width of a window in which these columns of the table fit, about, in px.
+double window_width(const Table& table, std::span<const std::size_t> columns) {
   constexpr double kCharacter = 8, kHeadingCharacter = 7.4, kCellPadding = 9, kMargins = 50;  // of the style for 640 px
   double width = kMargins;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+  for (const std::size_t c : columns) {
     double widest = kHeadingCharacter * longest_word(table.columns[c].heading);
     for (const Row& row : table.rows) {
       if (c >= row.cells.size()) continue;
@@ -46,8 +46,7 @@ double window_width(const Table& table) {
   return width;
 }
 
-std::string stack_class(const Table& table) {
-  const double needed = window_width(table);
+std::string stack_class(double needed) {
   for (const int below : kStackBelow)
     if (needed <= below) return fmt::format("stack-{}", below);
   return fmt::format("stack-{}", kStackBelow.back());
@@ -70,10 +69,10 @@ std::string cell_class(const Column& column, const Cell& cell) {
   return names.empty() ? "" : " class=\"" + names + "\"";
 }
 
-std::string table_row(const Table& table, const Row& row) {
+std::string table_row(const Table& table, const Row& row, std::span<const std::size_t> columns) {
   const char* kind = row.best ? " class=\"best\"" : row.aside ? " class=\"aside\"" : "";
   std::string text = fmt::format("<tr{}{}>", kind, html_subject(row.of));
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+  for (const std::size_t c : columns) {
     const Cell cell = c < row.cells.size() ? row.cells[c] : text_cell("");
     const CellText shown = cell_text(cell);
     const std::string number = cell.number ? fmt::format(" data-v=\"{}\"", *cell.number) : "";
@@ -89,13 +88,17 @@ std::string table_row(const Table& table, const Row& row) {
 }  // namespace
 
 std::string html_table(const Table& table) {
-  std::string text = fmt::format("<div class=\"scroll\"><table class=\"{}\">", stack_class(table));
+  const std::vector<std::size_t> columns =
+      columns_with_room(table, [&](auto some) { return window_width(table, some) <= kStackBelow.back(); });
+  const std::string style = stack_class(window_width(table, columns)), hidden = hidden_headings(table, columns);
+  std::string text = fmt::format("<div class=\"scroll\"><table class=\"{}\">", style);
   if (!table.caption.empty()) text += "<caption>" + html_escaped(table.caption) + "</caption>";
   text += "<thead><tr>";
-  for (const Column& column : table.columns) text += heading_cell(column);
+  for (const std::size_t c : columns) text += heading_cell(table.columns[c]);
   text += "</tr></thead>\n<tbody>";
-  for (const Row& row : table.rows) text += table_row(table, row);
-  return text + "</tbody></table></div>\n";
+  for (const Row& row : table.rows) text += table_row(table, row, columns);
+  text += "</tbody></table></div>\n";
+  return hidden.empty() ? text : text + fmt::format("<p>No room for: {}.</p>\n", html_escaped(hidden));
 }
 
 std::string html_table_style() {

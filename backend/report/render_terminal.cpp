@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "backend/base/printable.h"
 #include "backend/report/format.h"
@@ -62,29 +61,16 @@ Grid lay_out(const Table& table) {
   return grid;
 }
 
-// The columns that fit, by index: the most dispensable ones go until the rest does, those of one number together.
-std::vector<std::size_t> fitting_columns(const Table& table, const Grid& grid, int width) {
-  std::vector<std::size_t> kept(table.columns.size());
-  std::iota(kept.begin(), kept.end(), std::size_t{0});
-  const auto total = [&] {
-    int sum = -kGap;
-    for (std::size_t c : kept) sum += grid.width(c) + kGap;
-    return sum;
-  };
-  while (total() > width) {
-    const auto worst = std::ranges::max_element(kept, {}, [&](std::size_t c) { return table.columns[c].dispensable; });
-    if (worst == kept.end() || table.columns[*worst].dispensable == 0) break;
-    const int number = table.columns[*worst].dispensable;
-    std::erase_if(kept, [&](std::size_t c) { return table.columns[c].dispensable == number; });
-  }
-  return kept;
+int width_of(const Grid& grid, std::span<const std::size_t> columns) {
+  int sum = -kGap;
+  for (const std::size_t c : columns) sum += grid.width(c) + kGap;
+  return sum;
 }
 
 // Names that leave no room for the columns that matter end in an ellipsis.
 void shorten_names(Grid& grid, const std::vector<std::size_t>& kept, int width) {
   constexpr int kShortest = 16;
-  int total = -kGap;
-  for (std::size_t c : kept) total += grid.width(c) + kGap;
+  const int total = width_of(grid, kept);
   const int room = std::max(kShortest, grid.value_width[0] - (total - width));
   if (total <= width || grid.value_width[0] <= room) return;
   for (auto& row : grid.rows) {
@@ -101,10 +87,7 @@ void shorten_names(Grid& grid, const std::vector<std::size_t>& kept, int width) 
 
 // What a reader would miss without a word.
 std::string hidden_columns(const Table& table, const std::vector<std::size_t>& kept, const TerminalStyle& style) {
-  std::string names;
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (std::ranges::find(kept, c) == kept.end())
-      names += (names.empty() ? "" : ", ") + printable_line(table.columns[c].heading);
+  const std::string names = printable_line(hidden_headings(table, kept));
   if (names.empty()) return "";
   return wrapped_text(
       fmt::format("No room in {} columns for: {}. The variable COLUMNS sets the width.", style.table_width, names),
@@ -204,7 +187,8 @@ std::vector<const Block*> terminal_order(const Section& section) {
 
 std::string render_terminal(const Table& table, const TerminalStyle& style) {
   Grid grid = lay_out(table);
-  const std::vector<std::size_t> kept = fitting_columns(table, grid, style.table_width);
+  const std::vector<std::size_t> kept = columns_with_room(
+      table, [&](std::span<const std::size_t> columns) { return width_of(grid, columns) <= style.table_width; });
   if (!table.columns.empty() && table.columns[0].left) shorten_names(grid, kept, style.table_width);
   const std::string gap(kGap, ' ');
   std::string text = table.caption.empty() ? "" : printable_line(table.caption) + '\n', line;
