@@ -499,13 +499,14 @@ class Case(oracle.Case):
         if s["id"] == fastest["id"] or difference <= 0 or not self.is_told(s, fastest, error):
             self.expect(where + "why_slower", reason, None)
             return
-        if reason is None:  # right where nothing that is taken away alone shortens the difference
-            slower, faster = Supposed(plans[s["id"]]), Supposed(plans[fastest["id"]])
-            if self.mode != "simulate" or any(remaining(slower, faster, [cause]) < difference for cause in CAUSES):
-                self.problems.append(where + "no reason is given")
-            return
         more = {cause: more_of(cause, terms, base) for cause in CAUSES}
         on_path = {cause: more_of(cause, path, base_path) for cause in CAUSES}
+        if reason is None:  # right where nothing of which it has clearly more shortens the difference
+            slower, faster = Supposed(plans[s["id"]]), Supposed(plans[fastest["id"]])
+            clear = [c for c in CAUSES if 20 * (max(more[c], on_path[c]) if c in TRANSFERS else more[c]) > difference]
+            if self.mode != "simulate" or any(remaining(slower, faster, [cause]) < difference for cause in clear):
+                self.problems.append(where + "no reason is given")
+            return
         self.expect(where + "than", reason["than"], fastest["id"])
         self.expect(where + "difference_ns", reason["difference_ns"], difference)
         self.expect(where + "terms_ns", reason["terms_ns"], {name: terms[name] - base[name] for name in TERMS})
