@@ -27,7 +27,7 @@ constexpr SparseRecord kSparse[] = {
 #undef SPARSE
 };
 
-// What is published of these two on sparse masks inside a node with NVLink, and of which nothing is.
+// What is published of these two on sparse masks inside a node with NVLink, and for which of them nothing is.
 std::string sparse_record(std::string_view a, std::string_view b) {
   std::vector<std::string> names = {std::string(a), std::string(b)}, published, predicted, unknown;
   if (a == b) names.pop_back();

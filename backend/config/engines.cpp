@@ -167,7 +167,7 @@ bool knows_start(const Engine& engine, const EngineSetup& setup) {
 
 namespace {
 
-// Each as it is typed; one that stands in place of another takes its words away.
+// Each flag as it is typed. A flag that stands in place of another one removes it.
 std::vector<std::string> flags_of(const Engine& engine, const EngineSetup& setup) {
   constexpr std::string_view kInPlace = " in place of ";
   const auto share = [](double number) { return fmt::format("{:.3g}", number); };

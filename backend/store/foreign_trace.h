@@ -5,8 +5,8 @@
 
 namespace spscope {
 
-// What a file is by its content or, of Nsight Systems, by its name: "a trace of torch.profiler", "a report of Nsight
-// Systems"; "": none of them, or it cannot be read.
+// What a file is by its content or its name: "a trace of torch.profiler", "a report of Nsight Systems"; "": none of
+// them, a file of spscope, or one that cannot be read.
 std::string foreign_trace(const std::string& path);
 
 inline constexpr const char* kRecordInstead = "record the program with: spscope attach -o FILE.db -- PROGRAM";

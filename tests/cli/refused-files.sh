@@ -143,6 +143,9 @@ python3 -c 'import sqlite3; sqlite3.connect("nsys.sqlite").execute("CREATE TABLE
 expect_refused 'kineto.json" is a trace of torch.profiler, which spscope cannot read' 'spscope attach' -- report kineto.json
 expect_refused 'a trace of torch.profiler' 'spscope attach' -- import kineto.json
 expect_refused 'an export of Nsight Systems' 'spscope attach' -- sql nsys.sqlite 'SELECT 1'
+expect_exit 0 run -s ring "${small[@]}" -o own.db
+expect_refused 'did you mean "report"?' -- reprot own.db
+expect_not_err 'Nsight'
 
 part output-unwritable
 # An output that cannot be written fails before anything runs, with the reason, and nothing half-written is left.
