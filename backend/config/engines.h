@@ -101,8 +101,9 @@ std::string backend_limit(const Engine& engine, std::string_view pattern, const 
 std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string_view model);
 // Whether sources show how it starts on the nodes of the setup.
 bool knows_start(const Engine& engine, const EngineSetup& setup);
-// What is typed: "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 4", the flags alone where nobody
-// knows_start(). Of kOwnMasks the attention backend is left to the reader. REQUIRES: nothing is missing.
+// What is typed: "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 4". It is only the flags where no
+// source shows how the engine starts (knows_start()). Of kOwnMasks the attention backend is left to the reader.
+// REQUIRES: nothing is missing.
 std::string engine_command(const Engine& engine, const EngineSetup& setup);
 
 }  // namespace spscope
