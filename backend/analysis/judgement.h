@@ -49,7 +49,8 @@ struct Judgement {
   // so times of attention alone count with the rest of their layers. REQUIRES: `error`.
   bool too_close(std::int64_t time_ns, std::int64_t least_ns, std::size_t passes) const;
   // Why another strategy is slower than the first of `ranked`; absent for the first, for those that are not in it,
-  // where times do not compare or do not show that it is slower(), and for a strategy that is fastest at one end of the range.
+  // where times do not compare or do not show that it is slower(), and for a strategy that is fastest at one end of the
+  // range.
   std::optional<Reason> reason(const StrategyResult& strategy) const;
 };
 
