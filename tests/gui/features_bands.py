@@ -133,9 +133,11 @@ def modelled_times_are_hatched(world):
     """Slanted lines over what a simulated run computed and moved, none over that of an executed one, which was measured;
     and over those of a ghost."""
     path = world.executed
-    strategy, = world.sql(path, "select id from strategy limit 1")[0]
+    strategy, op = world.sql(path, "select strategy.id, op_id from event join run using (run_id) join strategy using (strategy_id) where "
+                             "event.rank = 0 and layer = 0 and denoise_step = 0 and category <> 'transfer' order by end_ns - begin_ns desc")[0]
+    executed = f"{path}#timeline?layer=0&step=0&s={strategy}&of={strategy}&rank=0&op={op}"
     for place, scope, hatched in ((f"{world.demo}#timeline?s=ulysses", "band ulysses", True),
-                                  (f"{path}#timeline?layer=0&step=0&s={strategy}", f"band {strategy}", False),
+                                  (executed, f"band {strategy}", False),
                                   (f"{world.demo}#timeline?s=ulysses&whatif=ulysses,evenly_spread", "ghost ulysses", True)):
         with Screen(world, place, scope + str(hatched)) as screen:
             window = screen.window
@@ -143,6 +145,8 @@ def modelled_times_are_hatched(world):
             if scope.startswith("ghost"):
                 window.reach(f"{scope}/rank 0", "row")
             window.click("timeline/main/critical path")  # its line lies over the rows
+            if not hatched:
+                window.press("Z")  # to the selected operation: waits of threads that share few cores can leave it a few pixels
             left, top, right, bottom = _behind_the_label(_widest(window, f"/{scope}/rank 0 op ", 0, 2))
             rows = screen.pixels()
             above = round(top) + 3  # of the label

@@ -48,13 +48,15 @@ def phases(everything):
                   lambda test: not test.extended or (everything and not test.sanitized))
     if not everything:
         return [first]
+    threaded = ("--target", "threaded_tests")
     if has_libfuzzer():
         addresses = Phase("addresses", "fuzz", ("--target", "hostile_tests", "fuzz_targets"), "asan",
                           lambda test: not test.labels.isdisjoint({"hostile", "fuzz"}))
     else:
         print("clang++ has no libFuzzer here (packages clang and libclang-rt-14-dev): no search with tests/fuzz")
+        threaded += ("--", "-DCMAKE_CXX_COMPILER=c++")
         addresses = Phase("addresses", "asan", ("--target", "hostile_tests"), "asan", lambda test: "hostile" in test.labels)
-    threads = Phase("threads", "tsan", ("--target", "threaded_tests"), "tsan", lambda test: "threads" in test.labels)
+    threads = Phase("threads", "tsan", threaded, "tsan", lambda test: "threads" in test.labels)
     return [first, addresses, threads]
 
 
