@@ -56,7 +56,7 @@ std::vector<std::vector<std::string>> open_divisions(const Job& job, const Engin
   for (const ParallelSetting& setting : parallel_settings(job.model, job.cluster)) {
     if ((has_dp && setting.dp != job.cluster.dp) || (has_guidance && setting.guidance != job.cluster.guidance))
       continue;
-    if (engine != nullptr && !has_division(*engine, setting.guidance)) continue;
+    if (engine != nullptr && !has_division(*engine, job, setting.guidance)) continue;
     divisions.push_back(
         {fmt::format("cluster.dp={}", setting.dp), fmt::format("cluster.guidance={}", setting.guidance)});
   }

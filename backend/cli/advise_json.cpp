@@ -2,6 +2,7 @@
 
 #include "backend/cli/build_facts.h"
 #include "backend/report/json_result.h"
+#include "backend/study/weight_layout.h"
 
 namespace spscope {
 namespace {
@@ -61,7 +62,7 @@ Json advice_json(const Advice& advice, const Job& job, const AdviceFacts& facts,
     sentences.push_back(std::get<Paragraph>(part.block).text);
   Json object = {{"schema_version", 1},
                  {"tool_version", kVersion},
-                 {"best", id_json(advice.best())},
+                 {"best", fits_in(facts.engine, advice) ? id_json(advice.best()) : Json(nullptr)},
                  {"fastest", id_json(advice.fastest)},
                  {"reference", id_json(advice.reference)},
                  {"argument", advice.chosen.empty() ? Json(nullptr) : Json(advice.argument)},

@@ -16,6 +16,7 @@
 #include "backend/cli/short_answer.h"
 #include "backend/launch/stop_signals.h"
 #include "backend/report/render.h"
+#include "backend/study/weight_layout.h"
 
 namespace spscope {
 namespace {
@@ -81,11 +82,12 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   printer.clear();
 
   const bool can_run = !advice.chosen.empty();
+  const int code = can_run && fits_in(engine, advice) ? kExitDone : kExitUsage;
   if (!flags.save.empty() && can_run) save_advice(flags, answer.job, advice);
   const std::vector<std::string> next = can_run ? next_commands(flags, answer.job) : std::vector<std::string>();
   if (context.json) {
     context.out << advice_json(advice, answer.job, facts, next, then ? &*then : nullptr, flags.what_if).dump(2) << '\n';
-    return can_run ? kExitDone : kExitUsage;
+    return code;
   }
   const std::optional<Section> supposed_times =
       then ? std::optional(what_if_section(advice, *then, *what_if)) : std::nullopt;
@@ -94,7 +96,7 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   do text = printed(flags, answer, facts, rows, supposed_times, next, terminal_style(context.color));
   while (!flags.all && !supposed_times && std::ranges::count(text, '\n') > kMostLines && --rows >= kFewestRows);
   context.out << text;
-  return can_run ? kExitDone : kExitUsage;
+  return code;
 }
 
 }  // namespace

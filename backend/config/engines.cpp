@@ -19,6 +19,7 @@ constexpr std::string_view kFeatureNames[kEngineFeatures] = {"ulysses",
                                                              "sharded weights",
                                                              "masks of sparge",
                                                              "masks of vsa",
+                                                             "balanced heads",
                                                              "the text encoder elsewhere",
                                                              "the VAE elsewhere or in tiles",
                                                              "compiled code"};
@@ -32,12 +33,15 @@ std::vector<Engine> make_engines() {
   list.push_back({id, title, models, launch, on_nodes, separator, sharded_tensor, settings, ring, repository});
 #define FEATURE(feature, text, page) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
+#define MODELS(feature, ...) \
+  list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)].models = {__VA_ARGS__};
 #define LIMITS(feature, backend, least, most, ...) \
   list.back().limits.push_back({EngineFeature::k##feature, backend, least, most, {__VA_ARGS__}});
 #define GPU(name, capability)
 #include "backend/config/engines.def"
 #undef GPU
 #undef LIMITS
+#undef MODELS
 #undef FEATURE
 #undef ENGINE
   return list;
@@ -57,6 +61,7 @@ std::vector<std::pair<EngineFeature, int>> needs(const EngineSetup& s) {
   add(s.uneven(), EngineFeature::kUnevenHeads, s.ulysses);
   add(s.sharded, EngineFeature::kSharded, s.gpus());
   for (const auto& [pattern, feature] : kPatterns) add(s.masks == pattern, feature, 1);
+  add(s.strategy == "snake", EngineFeature::kHeadBalance, 1);
   add(s.text_encoder_out, EngineFeature::kTextEncoderOut, 1);
   add(s.vae_out, EngineFeature::kVaeOut, 1);
   return list;
@@ -76,6 +81,12 @@ std::string missing_masks(const Engine& engine, const EngineSetup& s) {
 }  // namespace
 
 std::string_view feature_name(EngineFeature feature) { return kFeatureNames[static_cast<std::size_t>(feature)]; }
+
+bool Engine::has(EngineFeature f, std::string_view preset) const {
+  const std::vector<std::string_view>& all = feature(f).models;
+  return has(f) && (preset.empty() || all.empty() ||
+                    std::ranges::any_of(all, [&](std::string_view name) { return preset.starts_with(name); }));
+}
 
 std::string Engine::source(EngineFeature f) const {
   const std::string_view page = feature(f).page;
@@ -107,12 +118,16 @@ const Engine& find_engine(std::string_view id) {
 
 std::string missing_in(const Engine& engine, const EngineSetup& s) {
   constexpr std::string_view kKnown[] = {"single", "ulysses", "ring", "usp", "allgather_kv", "megatron_tp"};
-  if (std::ranges::find(kKnown, s.strategy) == std::end(kKnown)) return s.strategy;
+  // Heads are balanced by the backend that makes the masks.
+  const bool balanced = s.strategy == "snake" && engine.has(EngineFeature::kHeadBalance) && s.masks == "sparge";
+  if (!balanced && std::ranges::find(kKnown, s.strategy) == std::end(kKnown)) return s.strategy;
   if (s.own_order) return "another order of blocks, heads or ranks";
   if (s.in_pieces) return "all-to-alls in pieces";
   if (s.gather > 1 && s.ulysses > 1) return "a gather of keys beside Ulysses";  // vLLM-Omni's pull 7641 is open
-  for (const auto& [feature, number] : needs(s))
+  for (const auto& [feature, number] : needs(s)) {
     if (!engine.has(feature)) return std::string(feature_name(feature));
+    if (!engine.has(feature, s.model)) return fmt::format("{} for {}", feature_name(feature), s.model);
+  }
   // Both engines that take uneven heads do so without rings and without cut weights; passes at once are two of them.
   if (s.uneven() && (s.ring > 1 || s.tensor > 1)) return std::string(feature_name(EngineFeature::kUnevenHeads));
   if (!s.masks.empty())
@@ -125,11 +140,13 @@ int compute_capability(std::string_view gpu) {
   constexpr std::pair<std::string_view, int> kGpus[] = {
 #define ENGINE(...)
 #define FEATURE(...)
+#define MODELS(...)
 #define LIMITS(...)
 #define GPU(name, capability) {name, capability},
 #include "backend/config/engines.def"
 #undef GPU
 #undef LIMITS
+#undef MODELS
 #undef FEATURE
 #undef ENGINE
   };
@@ -155,8 +172,10 @@ std::string backend_limit(const Engine& engine, std::string_view pattern, const 
 
 std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string_view model) {
   std::vector<std::string_view> list;
+  EngineSetup of_model = setup;
+  of_model.model = model;
   for (const Engine& engine : engines())
-    if (engine.runs_model(model) && missing_in(engine, setup).empty()) list.push_back(engine.id);
+    if (engine.runs_model(model) && missing_in(engine, of_model).empty()) list.push_back(engine.id);
   return list;
 }
 

@@ -12,9 +12,10 @@ namespace spscope {
 
 // Ulysses, Ring, Gather (of all keys and values), Tensor (weights and heads cut): how the GPUs of a plan share a layer.
 // Guidance: its two passes at once. UnevenHeads: numbers of heads that Ulysses' GPUs do not divide. Sharded: weights.
-// Sparge, Vsa: attention on NVIDIA GPUs with the masks of these patterns, which runs with Ulysses alone. Compiled:
-// torch.compile, where it is asked for; no setup needs it. TextEncoderOut, VaeOut: the text encoder in the memory of
-// the host, and the VAE there or decoding in tiles, which no setup needs either: memory does.
+// Sparge, Vsa: attention on NVIDIA GPUs with the masks of these patterns, which runs with Ulysses alone. HeadBalance:
+// heads of such masks dealt to Ulysses' GPUs by weight, as snake does. Compiled: torch.compile, where it is asked for;
+// no setup needs it. TextEncoderOut, VaeOut: the text encoder in the memory of the host, and the VAE there or decoding
+// in tiles, which no setup needs either: memory does.
 enum class EngineFeature {
   kUlysses,
   kRing,
@@ -25,16 +26,18 @@ enum class EngineFeature {
   kSharded,
   kSparge,
   kVsa,
+  kHeadBalance,
   kTextEncoderOut,
   kVaeOut,
   kCompiled
 };
-inline constexpr int kEngineFeatures = 12;
+inline constexpr int kEngineFeatures = 13;
 std::string_view feature_name(EngineFeature feature);  // "ulysses", "uneven heads"
 
 struct Engine {
   struct Feature {
-    std::string_view text, page;  // empty: it has none
+    std::string_view text, page;                // empty: it has none
+    std::vector<std::string_view> models = {};  // how names of those presets begin that have it; empty: all
   };
   // What a backend of sparse attention takes (LIMITS of engines.def).
   struct Limits {
@@ -53,7 +56,8 @@ struct Engine {
 
   const Feature& feature(EngineFeature f) const { return features[static_cast<std::size_t>(f)]; }
   bool has(EngineFeature f) const { return !feature(f).text.empty(); }
-  std::string source(EngineFeature f) const;  // the address of its page
+  bool has(EngineFeature f, std::string_view preset) const;  // for that model; "": for any
+  std::string source(EngineFeature f) const;                 // the address of its page
   // The patterns of sparse masks that an attention backend of it makes.
   std::vector<std::string_view> patterns() const;
   bool runs_model(std::string_view preset) const { return preset.starts_with(models); }
@@ -73,6 +77,7 @@ int compute_capability(std::string_view gpu);
 // How a model is to run: on ulysses x ring, gather or tensor GPUs a pass, and `guidance` passes at once.
 struct EngineSetup {
   std::string strategy;    // as in strategies.def
+  std::string model = {};  // its preset; "": any
   bool own_order = false;  // blocks or ranks are dealt out otherwise than in a row, which no engine has
   int heads = 1, ulysses = 1, ring = 1, gather = 1, tensor = 1, guidance = 1;
   bool in_pieces = false;  // all-to-alls of some heads run beside the attention of others

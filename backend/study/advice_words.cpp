@@ -81,14 +81,29 @@ std::string other_winner(const AdviceFacts& facts) {
                      other->of_engines ? "the fastest that an engine runs" : "fastest", time_text(other->faster_ns));
 }
 
+// That the plan cannot be made to fit in the engine, as far as its sources say.
+std::string no_place_sentence(const Advice& advice, const Engine& engine) {
+  std::vector<std::string_view> parts;
+  for (const EngineFeature part : without_place(engine, advice.result(advice.chosen).memory_need))
+    parts.push_back(feature_name(part));
+  if (parts.empty()) return "";
+  return fmt::format(
+      "As far as docs/engines.md knows, this does not fit in {}: it needs {}, and we know no flag for {}.",
+      engine.title, listed(parts), parts.size() == 1 ? "that" : "these");
+}
+
 std::string headline(const Advice& advice, const Judgement& judgement, const Job& job, const AdviceFacts& facts) {
   std::vector<std::string> refused;
   for (const StrategyResult* s : judgement.refused) refused.push_back(s->name);
   const bool pcie = hosts_differ(advice, facts.gpus);
-  std::string text = pcie ? "Hosts with PCIe differ. " : "";
+  const std::string no_place = facts.engine ? no_place_sentence(advice, *facts.engine) : "";
+  std::string text = no_place.empty() ? "" : no_place + " ";
+  text += pcie ? "Hosts with PCIe differ. " : "";
   if (!refused.empty())
     text += fmt::format("No winner is named, since {} {} asked for and cannot run. The fastest of the others is ",
                         listed(refused), refused.size() == 1 ? "was" : "were");
+  else if (!no_place.empty())
+    text += pcie ? "On a usual one the fastest, if it fitted, is " : "The fastest, if it fitted, is ";
   else
     text += pcie ? "On a usual one use " : "Use ";
   text += what_to_use(advice, job, facts);
@@ -130,7 +145,9 @@ std::string tie_sentence(const Advice& advice, const Judgement& judgement, const
   for (const std::string& label : advice.as_fast) names.push_back(label.substr(0, label.find(" = ")));
   const std::string limit =
       fmt::format("{} {} a layer", percent_text(judgement.error->median), judgement.rest_ns > 0 ? "of" : "in");
-  const std::string at_ends = at_ends_words(judgement, OfPasses::kMean);
+  const auto as_modelled = [&](const StrategyResult* end) { return end == nullptr || runs_as_modelled(*engine, *end); };
+  const bool by_engine = engine == nullptr || (as_modelled(judgement.at_low) && as_modelled(judgement.at_high));
+  const std::string at_ends = by_engine ? at_ends_words(judgement, OfPasses::kMean) : "";
   if (advice.chosen == advice.fastest)
     return fmt::format("Too close to call: {} {} slower by less than {}, {}.{}", listed(names),
                        names.size() == 1 ? "is" : "are", limit, judgement.error->from, at_ends);
@@ -311,17 +328,6 @@ std::string flags_sentence(const Advice& advice, const Job& job, const Engine& e
   return text;
 }
 
-// That the plan cannot be made to fit in the engine, as far as its sources say.
-std::string no_place_sentence(const Advice& advice, const Engine& engine) {
-  std::vector<std::string_view> parts;
-  for (const EngineFeature part : without_place(engine, advice.result(advice.chosen).memory_need))
-    parts.push_back(feature_name(part));
-  if (parts.empty()) return "";
-  return fmt::format(
-      "As far as docs/engines.md knows, this does not fit in {}: it needs {}, and we know no flag for {}.",
-      engine.title, listed(parts), parts.size() == 1 ? "that" : "these");
-}
-
 // What the flags leave open about sparse masks.
 std::string masks_sentence(const Advice& advice, const Job& job, const AdviceFacts& facts) {
   const MaskConfig& mask = job.config.mask;
@@ -344,7 +350,8 @@ std::string no_shards_sentence(const Advice& advice, const Job& job, const Engin
   if (!memory || engine.has(EngineFeature::kSharded)) return "";
   std::vector<std::string_view> others;
   for (const Engine& other : engines())
-    if (other.has(EngineFeature::kSharded) && other.runs_model(job.config.model.preset)) others.push_back(other.title);
+    if (other.has(EngineFeature::kSharded, job.config.model.preset) && other.runs_model(job.config.model.preset))
+      others.push_back(other.title);
   return fmt::format("Whole weights do not fit, and docs/engines.md knows no sharded weights of {}. {} {} them.",
                      engine.title, listed(others), others.size() == 1 ? "has" : "have");
 }
@@ -404,12 +411,11 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   // Its guidance passes may have a node each.
   const bool several_nodes = kind_of(advice) != MachineKind::kCpu && replica > job.cluster.gpus_per_node;
   add(parts, headline(advice, judgement, job, facts), 0);
-  if (facts.engine) add(parts, no_place_sentence(advice, *facts.engine), 0);
   add(parts, kernel_sentence(job), 0);
   add(parts, certainty(advice, judgement, job, facts.engine, replica), 0);
   // Of a clear lead nothing else says how sure it is.
   const bool clear = advice.as_fast.empty();
-  if (clear) add(parts, evidence(judgement), 1);
+  if (clear) add(parts, evidence(judgement), 0);
   add(parts, rate_note(job), 0);
   add(parts, assumed_sentence(judgement), 0);
   if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
@@ -418,7 +424,7 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   add(parts, advice.unsharded, 1);
   if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
   add(parts, speedup_sentence(advice), 3);
-  if (!clear) add(parts, prediction_sentence(judgement, judgement.unmeasured), 1);  // the record alone
+  if (!clear) add(parts, prediction_sentence(judgement, judgement.unmeasured), 0);  // the record alone
   if (advice.result(advice.chosen).end_to_end_ns)
     if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
         !record.empty())

@@ -20,8 +20,10 @@ bool has_own_order(const Parameters& parameters) {
 }
 
 EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters& parameters, int ulysses, int ring) {
-  EngineSetup setup{
-      .strategy = std::string(strategy), .own_order = has_own_order(parameters), .heads = job.model.heads};
+  EngineSetup setup{.strategy = std::string(strategy),
+                    .model = job.config.model.preset,
+                    .own_order = has_own_order(parameters),
+                    .heads = job.model.heads};
   const int ranks = job.cluster.plan_ranks();
   if (strategy == "allgather_kv") {
     setup.ulysses = parameters.has("ulysses") ? parameters.integer("ulysses") : 1;
@@ -48,7 +50,8 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
 // As a strategy divides the ranks when it is run as it is; of USP a setting says it.
 EngineSetup whole_setup(const Job& job, std::string_view strategy, const Parameters& parameters) {
   const int ranks = job.cluster.plan_ranks();
-  return setup_of(job, strategy, parameters, strategy == "ulysses" ? ranks : 1, strategy == "ring" ? ranks : 1);
+  return setup_of(job, strategy, parameters, strategy == "ulysses" || strategy == "snake" ? ranks : 1,
+                  strategy == "ring" ? ranks : 1);
 }
 
 // What a setting asks of an engine, on the ranks of the job.
@@ -147,8 +150,8 @@ std::string why_no_other(const Engine& engine, const Job& job) {
   return fmt::format("its ring gathers all keys {}{}", engine.ring, none.empty() ? "" : ", and " + none);
 }
 
-bool has_division(const Engine& engine, int guidance) {
-  return missing_in(engine, {.strategy = "single", .guidance = guidance}).empty();
+bool has_division(const Engine& engine, const Job& job, int guidance) {
+  return missing_in(engine, {.strategy = "single", .model = job.config.model.preset, .guidance = guidance}).empty();
 }
 
 }  // namespace spscope

@@ -46,7 +46,7 @@ std::string why_no_backend(const Engine& engine, const Job& job);
 // "" where it runs one of them, so that the job leaves it out by itself.
 std::string why_no_other(const Engine& engine, const Job& job);
 
-// Whether the engine runs so many passes of guidance at once.
-bool has_division(const Engine& engine, int guidance);
+// Whether the engine runs so many passes of guidance of the job's model at once.
+bool has_division(const Engine& engine, const Job& job, int guidance);
 
 }  // namespace spscope

@@ -56,6 +56,8 @@ bool lacks_memory(const StrategyResult& s) {
   return std::ranges::any_of(s.problems, [](const Problem& p) { return p.code == ErrorCode::kMemoryNeed; });
 }
 
+bool fits_in(const Engine* engine, const Advice& advice) { return without_room(advice, engine).empty(); }
+
 bool sharding_may_help(const Job& job, const Advice& advice, const Engine* engine) {
   return job.cluster.ranks > 1 && !job.places.contains("run.weights") &&
          job.config.run.weights == WeightLayout::kReplicated &&

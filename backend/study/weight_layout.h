@@ -10,6 +10,9 @@ namespace spscope {
 
 bool lacks_memory(const StrategyResult& result);
 
+// Whether the chosen plan fits with what the engine, if there is one, can put elsewhere. True where none is chosen.
+bool fits_in(const Engine* engine, const Advice& advice);
+
 // Some strategy lacks memory on several ranks, or the chosen one leaves no room for what `engine`, if there is one, can
 // put nowhere else; and the config leaves run.weights open.
 bool sharding_may_help(const Job& job, const Advice& advice, const Engine* engine = nullptr);

@@ -30,6 +30,7 @@ constexpr FactorName kNames[] = {{"link", "rate inside a node", &ClusterFactors:
                                  {"gemm", "rate of matrix products", &ClusterFactors::gemm},
                                  {"memory", "rate of device memory", &ClusterFactors::memory},
                                  {"density", "density of the masks, not a factor", nullptr}};
+constexpr std::string_view kDegrees[] = {"ulysses", "ring", "ranks", "guidance", "dp"};
 constexpr double kLeast = 1e-3, kMost = 1e3;
 
 Problem bad_what_if(std::string message, std::string hint) {
@@ -46,9 +47,12 @@ void read_item(std::string_view item, WhatIf& what_if, std::map<std::string_view
     std::vector<std::string_view> names;
     for (const FactorName& n : kNames) names.push_back(n.name);
     const std::string near = nearest_name(name, names);
-    problems.push_back(bad_what_if(fmt::format("there is no \"{}\"", name),
-                                   near.empty() ? fmt::format("use NAME=NUMBER of {}", fmt::join(names, ", "))
-                                                : fmt::format("did you mean \"{}\"?", near)));
+    const bool is_degree = std::ranges::find(kDegrees, name) != std::end(kDegrees);
+    problems.push_back(bad_what_if(
+        fmt::format("there is no \"{}\"", name),
+        is_degree      ? "ask about other degrees with -s usp:ulysses=2,ring=4, --ranks or --set cluster.guidance=1"
+        : near.empty() ? fmt::format("use NAME=NUMBER of {}", fmt::join(names, ", "))
+                       : fmt::format("did you mean \"{}\"?", near)));
     return;
   }
   const std::string_view text = equals < item.size() ? item.substr(equals + 1) : "";

@@ -75,9 +75,9 @@ expect_exit 0 advise "${dense[@]}" -s ulysses -s usp
 expect_out 'ulysses u4 = usp '
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine sglang --tokens 20000
 # Of plans that are as fast the one that runs as it is modelled: SGLang gathers the keys of a ring.
-says '--ulysses-degree 2 *. Without --text-encoder-cpu-offload and --vae-cpu-offload it does not fit.'
-expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine wan --tokens 20000
-says 'this does not fit in Wan2.1: it needs the VAE elsewhere or in tiles, and * --dit_fsdp --t5_cpu '
+says '--ulysses-degree 2 *. Without --text-encoder-cpu-offload and --vae-tiling it does not fit.'
+expect_exit 2 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine wan --tokens 20000
+says 'this does not fit in Wan2.1: it needs the VAE elsewhere or in tiles, and *the fastest, if it fitted, is * --dit_fsdp --t5_cpu '
 expect_exit 2 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine diffusers
 says 'docs/engines.md knows no sharded weights of diffusers. SGLang, xDiT, vLLM-Omni and Wan2.1 have them.'
 expect_not_out 'run.weights = sharded'
@@ -131,7 +131,7 @@ says ' for images of 3072x3072: ' 'No published run is on several nodes' 'flux.1
 expect_exit 0 advise "${flux[@]}" --density 0.4 --seeds 1
 expect_not_out 'all dense'
 expect_refused '--engine wan: it does not run hunyuanvideo' -- advise --model hunyuanvideo --cluster h100x8 --engine wan
-expect_refused 'xdit: docs/engines.md knows no sparse attention of it' 'use --engine sglang' -- advise "${tiny[@]}" --engine xdit
+expect_refused 'diffusers: docs/engines.md knows no sparse attention of it' 'use --engine sglang' -- advise "${tiny[@]}" --engine diffusers
 expect_refused 'did you mean "vllm-omni"?' -- advise "${dense[@]}" --engine vllm
 
 expect_exit 0 advise "${tiny[@]}" --seeds 2 --what-if link=0.5,density=0.6 --json

@@ -5,9 +5,9 @@ from pathlib import Path
 
 NAMES = {"Ulysses": "Ulysses", "Ring": "ring", "Gather": "gathering keys and values", "Tensor": "tensor parallel",
          "Guidance": "guidance passes at once", "UnevenHeads": "uneven heads", "Sharded": "sharded weights",
-         "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA",
+         "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA", "HeadBalance": "balanced heads, as `snake`",
          "TextEncoderOut": "text encoder in the host's memory", "VaeOut": "VAE there or in tiles", "Compiled": "torch.compile"}
-ROW = re.compile(r'^(ENGINE|FEATURE)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
+ROW = re.compile(r'^(ENGINE|FEATURE|MODELS)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
 BEGIN, END = "<!-- engines.def -->\n", "<!-- end -->\n"
 
 
@@ -21,7 +21,11 @@ def table_of(source):
             if settings:
                 lines.append(f"| | its code, for spscope | `{settings}` | |")
             continue
-        feature, page = fields.split(",")[0].strip(), texts[2]
+        feature = fields.split(",")[0].strip()
+        if kind == "MODELS":
+            lines[-1] = lines[-1].replace(NAMES[feature], NAMES[feature] + ", of " + ", ".join(f"`{name}*`" for name in texts[1:]), 1)
+            continue
+        page = texts[2]
         address = page if page.startswith("https://") else repository + page
         lines.append(f"| | {NAMES[feature]} | `{texts[1]}` | [{page.rstrip('/').split('/')[-1]}]({address}) |")
     return "\n".join(lines) + "\n"

@@ -118,20 +118,28 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
   const EngineSetup usp{.strategy = "usp", .heads = 40, .ulysses = 4, .ring = 2, .guidance = 2};
   const EngineSetup uneven{.strategy = "ulysses", .heads = 30, .ulysses = 4};
   const EngineSetup gather{.strategy = "allgather_kv", .heads = 40, .gather = 8, .sharded = true};
-  const auto sparse = [](const char* masks) {
-    return EngineSetup{.strategy = "ulysses", .heads = 40, .ulysses = 8, .masks = masks, .density = 0.3};
+  const auto sparse = [](const char* masks, const char* strategy = "ulysses") {
+    return EngineSetup{.strategy = strategy, .heads = 40, .ulysses = 8, .masks = masks, .density = 0.3};
   };
   EngineSetup ring = sparse("sparge");
   ring.ulysses = 4, ring.ring = 2, ring.strategy = "usp";
   using Ids = std::vector<std::string_view>;
-  EXPECT_EQ(engines_with(usp, "hunyuanvideo"), (Ids{"sglang", "xdit", "vllm-omni"}));
+  EXPECT_EQ(engines_with(usp, "hunyuanvideo"), (Ids{"sglang", "vllm-omni"}));
+  EXPECT_EQ(engines_with(usp, "wan2.1-i2v-14b"), (Ids{"sglang", "xdit", "vllm-omni"}));
   EXPECT_EQ(engines_with({.strategy = "ring", .ring = 8}, "wan2.1-t2v-14b"),
             (Ids{"sglang", "xdit", "vllm-omni", "wan"}));
   EXPECT_EQ(engines_with(uneven, "cogvideox-2b"), (Ids{"diffusers", "vllm-omni"}));
   EXPECT_EQ(engines_with(gather, "flux.1-dev"), (Ids{"sglang", "vllm-omni"}));
-  EXPECT_EQ(engines_with(sparse("sparge"), "wan2.1-t2v-14b"), (Ids{"sglang"}));
-  for (const char* masks : {"vsa", "a file"})
-    EXPECT_EQ(engines_with(sparse(masks), "wan2.1-t2v-14b"), (Ids{"sglang", "vllm-omni"})) << masks;
+  EXPECT_EQ(engines_with(sparse("sparge"), "wan2.1-t2v-14b"), (Ids{"sglang", "xdit"}));
+  EXPECT_EQ(engines_with(sparse("sparge"), "hunyuanvideo"), (Ids{"sglang"}));
+  EngineSetup snake = sparse("sparge", "snake");
+  EXPECT_EQ(engines_with(snake, "wan2.1-t2v-14b"), (Ids{"xdit"}));
+  EXPECT_EQ(
+      engine_command(find_engine("xdit"), snake),
+      "xdit --model MODEL --ulysses_degree 8 --attention_backend FLEX_BLOCK_SPARGE --cross_attention_backend FLASH_3 "
+      "--use_spargeattn_head_balance");
+  EXPECT_EQ(engines_with(sparse("vsa"), "wan2.1-t2v-14b"), (Ids{"sglang", "vllm-omni"}));
+  EXPECT_EQ(engines_with(sparse("a file"), "wan2.1-t2v-14b"), (Ids{"sglang", "xdit", "vllm-omni"}));
   EXPECT_EQ(engines_with(sparse("radial"), "wan2.1-t2v-14b"), Ids{});
   EXPECT_EQ(engines_with({.strategy = "megatron_tp", .heads = 40, .tensor = 8, .sharded = true}, "flux.1-dev"),
             (Ids{"sglang"}));
