@@ -91,7 +91,7 @@ void MaskSource::check_file(std::vector<Problem>& problems) const {
     report(misfit->what(), misfit->hint());
   if (file_->heads() != 1 && file_->heads() != job_.model.heads)
     report(fmt::format("it has {} heads, the model has {}", file_->heads(), job_.model.heads),
-           "set model.heads, or import the mask of this model");
+           "import a mask of this model, or of one head, which serves all");
   const int last = job_.layers.back();
   if (file_->layers() > 1 && file_->layers() <= last && !stand_for_all()) {
     const bool first = run.layers.kind == LayerChoice::Kind::kFirst;

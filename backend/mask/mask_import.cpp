@@ -138,6 +138,15 @@ void MaskFile::split_heads(ListedMask& lists) {
   words_ += fmt::format(", one list of the rows of {} heads", rows / queries);
 }
 
+// "with --block 128 it fits; ", of a usual length of blocks; "": none fits.
+std::string MaskFile::fitting_block(std::int64_t tokens, std::int64_t blocks) const {
+  for (const std::int64_t block : {16, 32, 64, 128, 256, 512})
+    if (ceiling(tokens, block) == blocks)
+      return fmt::format("with {} it fits; ",
+                         named(fmt::format("--block {}", block), fmt::format("--set mask.block={}", block)));
+  return "";
+}
+
 // How many key blocks there are: by the tokens and the kernel's key block. Kernels that list key blocks take tables of
 // any width; a table of distances has a slot for each.
 std::int64_t MaskFile::key_blocks_of(const ListedMask& lists) const {
@@ -169,12 +178,13 @@ std::int64_t MaskFile::key_blocks_of(const ListedMask& lists) const {
   if (reading_.key_block == 0 && lists.rows.back() != blocks && lists.slots != blocks)
     throw Error(
         ErrorCode::kMaskShape,
-        fmt::format("{} has {} query blocks, and {} tokens have {} blocks of the mask",
-                    place_of(path_, lists.parts.front().entries->name), lists.rows.back(), tokens, blocks),
-        fmt::format("give the tokens of the kernel's block as {}, or where its query blocks are longer than its key "
+        fmt::format("{} has {} query blocks, and {} tokens have {} blocks of {}",
+                    place_of(path_, lists.parts.front().entries->name), lists.rows.back(), tokens, blocks,
+                    reading_.block),
+        fmt::format("{}give the tokens of the kernel's block as {}, or where its query blocks are longer than its key "
                     "blocks those of both, {} and {}",
-                    named("--block", "mask.block"), named("--block", "mask.block"),
-                    named("--key-block", "mask.key_block")));
+                    fitting_block(tokens, lists.rows.back()), named("--block", "mask.block"),
+                    named("--block", "mask.block"), named("--key-block", "mask.key_block")));
   return blocks;
 }
 
@@ -265,6 +275,7 @@ std::int64_t MaskFile::factor(std::int64_t count, int tokens, const std::vector<
 std::array<std::int64_t, 2> MaskFile::factors(const std::vector<std::int32_t>& starts) const {
   const std::int64_t q_blocks = axes_.of(MaskAxis::kQ), k_blocks = axes_.of(MaskAxis::kK),
                      blocks = std::ssize(starts) - 1;
+  const bool one_length = reading_.q_block == 0 && reading_.key_block == 0;
   const std::array<std::int64_t, 2> both = {
       factor(q_blocks, reading_.q_block, starts, named("--q-block", "mask.q_block")),
       factor(k_blocks, reading_.key_block, starts, named("--key-block", "mask.key_block"))};
@@ -273,7 +284,11 @@ std::array<std::int64_t, 2> MaskFile::factors(const std::vector<std::int32_t>& s
               fmt::format("{} has {} x {} blocks{}, {} has {}", place_of(path_, array_.name), q_blocks, k_blocks,
                           starts_file_.empty() ? "" : fmt::format(", and {} cuts {}", place_of(starts_file_), blocks),
                           named("the sequence", "the workload"), blocks),
-              size_hint());
+              one_length && q_blocks != k_blocks
+                  ? fmt::format("a mask of one length of blocks has {0} x {0} of them here; where query blocks are of "
+                                "another length than key blocks, give {1} and {2}",
+                                blocks, named("--q-block", "mask.q_block"), named("--key-block", "mask.key_block"))
+                  : size_hint());
 }
 
 std::string MaskFile::cut_text(const std::vector<std::int32_t>& block_starts) const {

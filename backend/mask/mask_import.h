@@ -86,6 +86,7 @@ class MaskFile {
                       std::string_view flag) const;
   std::array<std::int64_t, 2> factors(const std::vector<std::int32_t>& starts) const;
   std::string named(std::string_view flag, std::string_view key) const;
+  std::string fitting_block(std::int64_t tokens, std::int64_t blocks) const;
   std::string starts_note() const;
   std::string size_hint() const;
   std::int64_t entry(int denoise_step, int layer) const;
