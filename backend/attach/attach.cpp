@@ -111,11 +111,11 @@ class Watch {
     if (ended_ns_ != 0) most_waiting_ = asked.all ? 0 : most_waiting_ - asked.accepted;
     follow_deafness(asked);
     for (const AttachSocket::Refusal& one : asked.refused) refuse(one.process, one.why);
-    if (asked.of_other_users > 0 && !knows_strangers_)
+    if (asked.of_other_users > 0 && !end_.refused_other_users)
       setup_.on_note("",
                      "a process of another user asked to be collected and was refused, as all such processes are: "
                      "start attach as the user whose programs it is to watch");
-    knows_strangers_ |= asked.of_other_users > 0;
+    end_.refused_other_users |= asked.of_other_users > 0;
     for (std::unique_ptr<AttachedProcess>& process : asked.processes) attach(std::move(process));
   }
 
@@ -194,9 +194,9 @@ class Watch {
     std::size_t place = 2;  // behind program and socket
     for (std::unique_ptr<Attachment>& attachment : attached_) {
       busy_ |= attachment->drain();
-      const bool has_ended = place < polled_.size() && polled_[place].revents != 0;
+      const bool is_readable = place < polled_.size() && polled_[place].revents != 0;
       ++place;
-      if (has_ended) finish(attachment, false);
+      if (is_readable && has_ended(attachment->connection())) finish(attachment, false);
     }
     std::erase(attached_, nullptr);
     take_finished(false);
@@ -204,6 +204,7 @@ class Watch {
 
   void finish(std::unique_ptr<Attachment>& attachment, bool lives_on) {
     attachment->begin_to_finish(lives_on);
+    windows_.add_ranges(attachment->windows(), lives_on ? CollectWindow::kOpen : now_ns());
     finishing_.push_back(std::move(attachment));
   }
 
@@ -212,7 +213,6 @@ class Watch {
     std::erase_if(finishing_, [&](const std::unique_ptr<Attachment>& attachment) {
       if (!wait && !attachment->is_finished()) return false;
       attachment->join();
-      windows_.add_ranges(attachment->windows());
       ++(attachment->has_collected() ? end_.processes : end_.not_collected);
       std::ranges::copy(attachment->collectors(), std::back_inserter(end_.collectors));
       if (attachment->loss()) end_.losses.push_back(*attachment->loss());
@@ -239,7 +239,6 @@ class Watch {
   std::int64_t unnamed_ = 0;  // that no note names
   std::int64_t deaf_ns_ = 0;  // since when accept() fails while somebody waits; 0: it does not
   bool was_deaf_ = false;
-  bool knows_strangers_ = false;
   bool busy_ = false;
 };
 

@@ -38,9 +38,10 @@ struct AttachSetup {
 };
 
 struct AttachEnd {
-  int wait_status = 0;    // how the program ended, as waitpid(2) says
-  int processes = 0;      // of it that collected
-  int not_collected = 0;  // that asked, and could not be
+  int wait_status = 0;               // how the program ended, as waitpid(2) says
+  int processes = 0;                 // of it that collected
+  int not_collected = 0;             // that asked, and could not be
+  bool refused_other_users = false;  // processes of theirs asked
   // Of each process, and of the host; their ranks are what the processes said at first.
   std::vector<CollectorRecord> collectors;
   std::vector<IncidentRecord> losses;  // that no shard knows of

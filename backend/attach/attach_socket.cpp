@@ -77,7 +77,23 @@ bool is_own(int connection, ucred& peer) {
   return ::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
+bool is_fault(const AttachFault& fault, ssize_t bytes) {
+  return bytes == static_cast<ssize_t>(sizeof fault) && fault.magic == AttachFault().magic;
+}
+
 }  // namespace
+
+bool has_ended(int connection) {
+  pollfd readable = {.fd = connection, .events = POLLIN, .revents = 0};
+  if (::poll(&readable, 1, 0) <= 0) return false;
+  if ((readable.revents & ~POLLIN) != 0) return true;
+  AttachFault fault;
+  const ssize_t bytes = ::recv(connection, &fault, sizeof fault, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
+  if (bytes < 0) return errno != EAGAIN && errno != EINTR;
+  if (bytes == 0 || is_fault(fault, bytes)) return true;  // the fault stays for why_not_taken()
+  static_cast<void>(::recv(connection, &fault, sizeof fault, MSG_DONTWAIT));
+  return false;
+}
 
 AttachedProcess::~AttachedProcess() {
   ::munmap(memory_, sizeof(SharedTrace));
@@ -112,8 +128,10 @@ void AttachedProcess::wake() const {
 
 int AttachedProcess::why_not_taken() const {
   AttachFault fault;
-  const bool is_told = ::recv(connection_, &fault, sizeof fault, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof fault);
-  return is_told ? std::max(0, fault.error) : 0;
+  ssize_t bytes = 0;
+  do bytes = ::recv(connection_, &fault, sizeof fault, MSG_DONTWAIT | MSG_TRUNC);
+  while (bytes < 0 ? errno == ECONNRESET : bytes > 0 && !is_fault(fault, bytes));  // a reset comes before what was sent
+  return bytes > 0 ? std::max(0, fault.error) : 0;
 }
 
 AttachSocket::AttachSocket() : name_("spscope-attach-" + collection_text(random_id())) {

@@ -14,6 +14,10 @@
 
 namespace spscope {
 
+// Whether the process at the other side of a connection has left no more, or is gone. A packet that says neither is
+// read away: a program may write to a descriptor that it does not know.
+bool has_ended(int connection);
+
 // A process that asked, until it ended. The memory, with what it had published, stays as long as this.
 class AttachedProcess {
  public:
@@ -34,7 +38,7 @@ class AttachedProcess {
   bool give_memory();
   // Says that its windows have changed.
   void wake() const;
-  int connection() const { return connection_; }  // readable when the process has left no more, or is gone
+  int connection() const { return connection_; }  // where it is readable, ask has_ended()
   // Once the process has left no more: the errno with which it could not take the memory; 0: it took it.
   int why_not_taken() const;
   pid_t pid() const { return pid_; }

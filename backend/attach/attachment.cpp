@@ -1,7 +1,6 @@
 #include "backend/attach/attachment.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "backend/attach/attach_socket.h"
 #include "backend/base/clock.h"
 #include "backend/base/errno_remedy.h"
 #include "backend/base/host.h"
@@ -93,6 +93,15 @@ void Attachment::store_process() {
   shard_.write([&](StoreWriter& store) { write_shard_process(store.database(), about_); });
 }
 
+void Attachment::store_loss(const std::string& what) {
+  IncidentRecord incident;
+  incident.rank = process_->rank().value_or(-1);
+  incident.kind = IncidentKind::kLost;
+  incident.message = fmt::format("{}: {}", process_->name(), what);
+  note(what);
+  shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
+}
+
 bool Attachment::drain() {
   const bool any = reader_.drain();
   if (reader_.claims().size() != about_.process.claims.size()) store_process();
@@ -100,8 +109,7 @@ bool Attachment::drain() {
 }
 
 void Attachment::note_end() {
-  pollfd readable = {.fd = connection(), .events = POLLIN, .revents = 0};
-  if (!about_.process.end_ns && ::poll(&readable, 1, 0) > 0) about_.process.end_ns = now_ns();
+  if (!about_.process.end_ns && has_ended(connection())) about_.process.end_ns = now_ns();
 }
 
 void Attachment::begin_to_finish(bool lives_on) {
@@ -132,19 +140,15 @@ void Attachment::finish(bool lives_on) {
   while ((drain() || !reader_.is_empty()) && now_ns() - begin_ns < kMostNs)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (!reader_.is_empty())
-    note("it left more than could be stored in a minute: the rest is lost; give --scratch a folder on a faster disk");
-  if (!lives_on && !reader_.have_collectors_ended()) {
-    IncidentRecord incident;
-    incident.rank = process_->rank().value_or(-1);
-    incident.kind = IncidentKind::kLost;
-    const std::string what =
+    store_loss(
+        fmt::format("it left more than could be stored in a minute: the {} events that remained were dropped; give "
+                    "--scratch a folder on a faster disk",
+                    reader_.drop_rest()));
+  if (!lives_on && !reader_.have_collectors_ended())
+    store_loss(
         "it ended without handing over what its collectors, and CUPTI, still held: its last events are missing, and "
         "nobody knows how many. It was killed, ended by _exit(), as forked workers of Python do, or closed the "
-        "descriptor that leads to attach, as daemons do";
-    incident.message = fmt::format("{}: {}", process_->name(), what);
-    note(what);
-    shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
-  }
+        "descriptor that leads to attach, as daemons do");
   store_process();
   collectors_ = reader_.collectors(lives_on);
   shard_.write([&](StoreWriter& store) {

@@ -53,6 +53,7 @@ class Attachment {
  private:
   void finish(bool lives_on);
   void store_process();
+  void store_loss(const std::string& what);  // and says it
   void note(const std::string& text) const { on_note_(process_->name(), text); }
 
   const std::unique_ptr<AttachedProcess> process_;

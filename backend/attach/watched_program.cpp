@@ -1,7 +1,7 @@
 #include "backend/attach/watched_program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -9,9 +9,14 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
 
 #include "backend/base/error.h"
+#include "backend/base/ignored_signals.h"
 
 extern char** environ;  // NOLINT: POSIX declares it in no header
 
@@ -22,7 +27,7 @@ namespace {
 // to the program itself.
 constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
 
-sigset_t set_by_us = {};  // signals that the program gets as before
+constexpr int kUnknownEnd = 1 << 8;  // a status of waitpid: exit code 1
 
 // The environment of this process with some variables replaced.
 std::vector<std::string> environment_with(const std::vector<std::pair<std::string, std::string>>& variables) {
@@ -52,42 +57,88 @@ void raise_limit_of_files() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Of this process, as the program gets them.
+struct SignalsBefore {
+  sigset_t blocked;
+  sighandler_t of_children;
+};
+
+// In the child of fork(): it becomes the program, or writes the errno to `told`.
+[[noreturn]] void become(const char* path, char* const* command, char* const* environment, const SignalsBefore& before,
+                         int told) {
+  stop_ignoring_signals();
+  ::signal(SIGCHLD, before.of_children);
+  ::pthread_sigmask(SIG_SETMASK, &before.blocked, nullptr);
+  ::execve(path, command, environment);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = ::write(told, &error, sizeof error);
+  ::_exit(EXIT_FAILURE);
+}
+
+// Starts it: 0, or the errno. posix_spawn() cannot: where SIGCHLD was ignored, the program is to ignore it, and this
+// process is not, since the kernel would then keep no end of a child.
+int start(const std::string& path, const std::vector<std::string>& command, const std::vector<std::string>& environment,
+          const SignalsBefore& before, pid_t& pid) {
+  const std::vector<char*> words = pointers_to(command), variables = pointers_to(environment);
+  int told[2];
+  if (::pipe2(told, O_CLOEXEC) != 0) return errno;
+  pid = ::fork();
+  if (pid == 0) become(path.c_str(), words.data(), variables.data(), before, told[1]);
+  int error = pid < 0 ? errno : 0;
+  ::close(told[1]);
+  // Nothing comes once it is the program.
+  while (pid > 0 && ::read(told[0], &error, sizeof error) < 0 && errno == EINTR) continue;
+  ::close(told[0]);
+  if (pid > 0 && error != 0) ::waitpid(pid, nullptr, 0);
+  return error;
+}
+
+Error not_started(const std::string& program, int error) {
+  return Error(ErrorCode::kLaunch,
+               fmt::format("the program could not be started: \"{}\": {}", program, std::strerror(error)),
+               "give a program that is on the $PATH or its path, after --");
+}
+
+// The file that a shell would start. Throws Error(kLaunch): there is none.
+std::string path_of(const std::string& name) {
+  const bool is_path = name.find('/') != std::string::npos;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(is_path ? ":" : std::string(path != nullptr ? path : "/bin:/usr/bin") + ":");
+  int why = ENOENT;
+  std::error_code ignored;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string file = folder.empty() ? name : folder + "/" + name;
+    const bool is_folder = std::filesystem::is_directory(file, ignored);
+    if (!is_folder && ::access(file.c_str(), X_OK) == 0) return file;
+    if (is_folder || errno == EACCES || is_path) why = is_folder ? EACCES : errno;
+  }
+  throw not_started(name, why);
+}
+
 }  // namespace
 
-void ignore_failed_writes() {
-  for (const int signal : {SIGPIPE, SIGXFSZ})
-    if (::signal(signal, SIG_IGN) == SIG_DFL) ::sigaddset(&set_by_us, signal);
-}
+void require_program(const std::string& name) { static_cast<void>(path_of(name)); }
 
 WatchedProgram::WatchedProgram(const std::vector<std::string>& command,
                                const std::vector<std::pair<std::string, std::string>>& variables, int own_signal)
     : own_signal_(own_signal) {
+  const std::string path = path_of(command.front());
   sigset_t taken;
   ::sigemptyset(&taken);
   ::sigaddset(&taken, SIGCHLD);
   for (const int signal : kPassedOn) ::sigaddset(&taken, signal);
-  sigset_t before;
-  ::pthread_sigmask(SIG_BLOCK, &taken, &before);
+  SignalsBefore before;
+  ::pthread_sigmask(SIG_BLOCK, &taken, &before.blocked);
+  before.of_children = ::signal(SIGCHLD, SIG_DFL);
   signals_ = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
-  const std::vector<std::string> environment = environment_with(variables);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  ::posix_spawnattr_setsigmask(&attributes, &before);
-  ::posix_spawnattr_setsigdefault(&attributes, &set_by_us);
-  const int error = signals_ < 0 ? errno
-                                 : ::posix_spawnp(&pid_, command.front().c_str(), nullptr, &attributes,
-                                                  pointers_to(command).data(), pointers_to(environment).data());
-  ::posix_spawnattr_destroy(&attributes);
+  const int error = signals_ < 0 ? errno : start(path, command, environment_with(variables), before, pid_);
   if (error == 0) {
     raise_limit_of_files();
     return;
   }
   if (signals_ >= 0) ::close(signals_);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  throw Error(ErrorCode::kLaunch,
-              fmt::format("the program could not be started: \"{}\": {}", command.front(), std::strerror(error)),
-              "give a program that is on the $PATH or its path, after --");
+  ::pthread_sigmask(SIG_SETMASK, &before.blocked, nullptr);
+  throw not_started(command.front(), error);
 }
 
 WatchedProgram::~WatchedProgram() { ::close(signals_); }
@@ -101,10 +152,18 @@ void WatchedProgram::answer_signals() {
       continue;
     }
     // What the kernel sends, as for a key of the terminal, the program got itself.
-    if (signal != SIGCHLD && info.ssi_code != SI_KERNEL && !end_) ::kill(pid_, signal);
+    if (signal != SIGCHLD && info.ssi_code != SI_KERNEL && !has_ended()) ::kill(pid_, signal);
   }
+  static_cast<void>(has_ended());
+}
+
+bool WatchedProgram::has_ended() {
+  if (end_) return true;
   int status = 0;
-  if (!end_ && ::waitpid(pid_, &status, WNOHANG) == pid_) end_ = status;
+  const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+  if (ended == pid_) end_ = status;
+  if (ended < 0 && errno == ECHILD) end_ = kUnknownEnd;  // somebody else took its end, and its number may be another's
+  return end_.has_value();
 }
 
 int exit_code_of(int wait_status) {

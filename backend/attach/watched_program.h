@@ -12,14 +12,13 @@
 
 namespace spscope {
 
-// From now on what is written to a pipe that nobody reads, or beyond the limit of the size of a file, is lost, and does
-// not end this process: a program that runs is worth more than what is said of it. The program starts with what was set
-// before.
-void ignore_failed_writes();
+// Throws Error(kLaunch), as the start of the program would: nothing of this name can be started.
+void require_program(const std::string& name);
 
 class WatchedProgram {
  public:
-  // Starts it, with these variables in its environment; of signals that attach gets, `own_signal` is not passed on.
+  // Starts it, with these variables in its environment and with signals as this process had them before it blocked or
+  // ignored any; of signals that attach gets, `own_signal` is not passed on. SIGCHLD is not ignored here from now on.
   // From now on this thread, and those that it starts, take signals only by answer_signals(), and none at all once this
   // is gone: a second Ctrl+C would end the writing of the file. This process, and not the program, may then open as
   // many files as the hard limit says. Throws Error(kLaunch).
@@ -39,6 +38,8 @@ class WatchedProgram {
   pid_t pid() const { return pid_; }
 
  private:
+  bool has_ended();  // looks
+
   pid_t pid_ = -1;
   int signals_ = -1;
   const int own_signal_;

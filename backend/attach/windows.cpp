@@ -41,10 +41,9 @@ void AttachWindows::follow_ranges(std::int64_t now_ns, std::span<const std::uniq
   any ? own_->open(now_ns) : own_->close(now_ns);
 }
 
-void AttachWindows::add_ranges(const CollectWindows& process) {
+void AttachWindows::add_ranges(const CollectWindows& process, std::int64_t end_ns) {
   if (!setup_.profiler_ranges) return;
-  const std::vector<CollectWindow> ranges = process.all();
-  ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
+  for (const CollectWindow& range : process.all()) ranges_.push_back({range.begin_ns, std::min(range.end_ns, end_ns)});
 }
 
 // What a process wrote may make no sense.

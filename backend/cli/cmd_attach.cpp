@@ -16,10 +16,12 @@
 
 #include "backend/attach/attach.h"
 #include "backend/attach/watched_program.h"
+#include "backend/base/ignored_signals.h"
 #include "backend/base/json.h"
 #include "backend/base/result.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
+#include "backend/cli/finish_output.h"
 #include "backend/collect/loss_file.h"
 #include "backend/collect/progress_page.h"
 #include "backend/launch/mpirun.h"
@@ -131,24 +133,28 @@ std::string why_nothing_was_recorded(const AttachEnd& end, const WindowSetup& wi
 }
 
 // "o.db" was not made, and why.
-void explain_nothing(const std::string& path, const AttachEnd& end, const WindowSetup& window, Notes& notes) {
-  const auto was_not_made = [&](const std::string& why) {
-    notes.say(fmt::format("\"{}\" was not made: {}", path, why));
+Error why_nothing_was_kept(const std::string& path, const AttachEnd& end, const WindowSetup& window) {
+  const auto not_made = [&](const std::string& why, const std::string& hint = "",
+                            ErrorCode code = ErrorCode::kCannotCollect) {
+    return Error(code, fmt::format("\"{}\" was not made: {}", path, why), hint);
   };
   if (end.processes > 0 && end.lost > end.lost_samples)
-    return was_not_made("none of what its processes recorded could be stored");
-  if (end.processes > 0) return was_not_made(why_nothing_was_recorded(end, window));
+    return not_made("none of what its processes recorded could be stored", "", ErrorCode::kStoreWrite);
+  if (end.processes > 0) return not_made(why_nothing_was_recorded(end, window));
   if (end.not_collected > 0)
-    return was_not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other started it",
-                                    end.not_collected, end.not_collected == 1 ? "" : "es"));
-  if (missing_cuda_driver()) return was_not_made(kNoCudaDriver);
-  was_not_made("no process of the program used CUDA, so nothing was collected");
-  notes.say(
-      "  if the program uses CUDA, see that it runs on this host, and that nothing between attach and it clears "
-      "CUDA_INJECTION64_PATH, as sudo, containers and srun --export=NONE do");
+    return not_made(fmt::format("{} process{} that started CUDA could not be collected, and no other was",
+                                end.not_collected, end.not_collected == 1 ? "" : "es"));
+  constexpr const char* kHint =
+      "if the program uses CUDA, see that it runs on this host, as this user and in this network namespace, and that "
+      "nothing between attach and it clears CUDA_INJECTION64_PATH, as sudo, containers and srun --export=NONE do";
+  if (end.refused_other_users)
+    return not_made("attach refused processes of another user, and no process of this user asked to be collected",
+                    kHint);
+  if (missing_cuda_driver()) return not_made(kNoCudaDriver);
+  return not_made("no process of the program asked to be collected", kHint);
 }
 
-// What became of what was collected: neither when there was nothing.
+// What became of what was collected.
 struct Kept {
   std::optional<MergeReport> report;
   MergedRanks ranks;
@@ -166,8 +172,10 @@ Kept keep(RunOutput& output, const AttachEnd& end, const WindowSetup& window, co
           CommandContext& context, Notes& notes) {
   if (end.processes == 0 || !holds_events(output.note())) {
     output.discard();
-    explain_nothing(output.path(), end, window, notes);
-    return {.report = {}, .ranks = ranks_of(output), .error = end.failure};
+    const Error why = why_nothing_was_kept(output.path(), end, window);
+    notes.say(why.what());
+    if (!why.hint().empty()) notes.say("  " + why.hint());
+    return {.report = {}, .ranks = ranks_of(output), .error = end.failure.value_or(why)};
   }
   Result<MergeReport> report = capture([&] {
     if (end.failure) output.leave_to_recover(*end.failure);
@@ -248,7 +256,8 @@ void print_json(std::ostream& out, const std::string& path, const AttachEnd& end
 }
 
 int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
-  ignore_failed_writes();
+  ignore_signal(SIGPIPE);  // a program that runs is worth more than what is said of it
+  require_program(flags.command.front());
   Notes notes(context.err);
   AttachSetup setup;
   setup.command = flags.command;
@@ -272,6 +281,8 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
     if (kept.report) say_what_was_kept(notes, flags.output, end, *kept.report);
     if (!kept.ranks.text.empty()) notes.say(kept.ranks.text);
     if (context.json) print_json(context.out, flags.output, end, setup.window, kept, notes);
+    context.output_is_finished = true;
+    if (const std::optional<Error> lost = failure_of([&] { finish_output(context.out); })) context.err << render(*lost);
     page.set_end(exit_code_of(end.wait_status));
   }
   return end_like(end.wait_status);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <system_error>
 
+#include "backend/base/ignored_signals.h"
 #include "backend/cli/command.h"
 #include "backend/config/environment.h"
 #include "backend/launch/mpirun.h"
@@ -38,6 +39,7 @@ int gui(const GuiFlags& flags) {
   std::vector<char*> arguments = {const_cast<char*>(app.c_str())};
   for (const std::string& link : flags.links) arguments.push_back(const_cast<char*>(link.c_str()));
   arguments.push_back(nullptr);
+  stop_ignoring_signals();
   ::execvp(app.c_str(), arguments.data());  // returns only when it fails
   throw Error(ErrorCode::kLaunch, fmt::format("cannot start \"{}\": {}", app, std::generic_category().message(errno)),
               "build it again, or take away what is broken");

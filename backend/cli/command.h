@@ -24,7 +24,8 @@ struct CommandContext {
   bool json = false;                                       // --json
   std::int64_t max_memory_bytes = kDefaultMaxMemoryBytes;  // --max-memory: what files of others may unfold to
   bool color = false;                                      // stdout is a terminal that shows colours
-  bool progress = false;  // stderr is a terminal: a progress line may be drawn and erased
+  bool progress = false;            // stderr is a terminal: a progress line may be drawn and erased
+  bool output_is_finished = false;  // by the command, whose exit code holds whatever became of it
 };
 
 // Runs a parsed command and returns its exit code. Owns the variables that the flags set.

@@ -1,9 +1,9 @@
 // The `spscope` program: finds the command, parses its flags, runs it, and turns errors into text and an exit code.
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <new>
@@ -13,11 +13,13 @@
 #include <utility>
 #include <variant>
 
+#include "backend/base/ignored_signals.h"
 #include "backend/base/memory_limit.h"
 #include "backend/base/memory_refused.h"
 #include "backend/base/printable_stream.h"
 #include "backend/cli/build_facts.h"
 #include "backend/cli/command.h"
+#include "backend/cli/finish_output.h"
 #include "backend/cli/help.h"
 #include "backend/cli/parse_command_line.h"
 #include "backend/config/environment.h"
@@ -92,18 +94,6 @@ Command declare_program(CommandContext& context) {
   return program;
 }
 
-// A reader that has seen enough, such as `head`, closes a pipe.
-bool reader_has_gone() {
-  pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
-}
-
-int finish(CommandContext& context, int code) {
-  if (!context.out.flush() && reader_has_gone()) return code;
-  if (!context.out) throw Error(ErrorCode::kStoreWrite, "cannot write to standard output", "is its disk full?");
-  return code;
-}
-
 int run(int argc, char** argv, PrintableStream& out, PrintableStream& err) {
   CommandContext context{out, err};
   const auto parsed = parse_command_line(declare_program(context), std::string(kVersion), argc, argv, out, err);
@@ -114,7 +104,9 @@ int run(int argc, char** argv, PrintableStream& out, PrintableStream& err) {
   context.progress = takes_escapes(STDERR_FILENO) && !context.json;
   limit_memory(command, context);
   try {
-    return finish(context, command.action(context));
+    const int code = command.action(context);
+    if (!context.output_is_finished) finish_output(context.out);
+    return code;
   } catch (const std::exception& error) {
     // A program that asked for JSON reads what to mend from it too; people read it on standard error.
     if (const auto* fault = dynamic_cast<const Error*>(&error);
@@ -134,6 +126,7 @@ int run(int argc, char** argv, PrintableStream& out, PrintableStream& err) {
 
 int main(int argc, char** argv) {
   spscope::explain_bus_errors();
+  spscope::ignore_signal(SIGXFSZ);  // a write beyond the limit of the size of a file fails, and is told
   spscope::set_device_environment();
   // All that any command says goes through these two.
   spscope::PrintableStream out(std::cout), err(std::cerr);

@@ -3,11 +3,12 @@
 // attach listens on an abstract socket (of Linux: a name that is no file) of kind SOCK_SEQPACKET, named in the
 // environment of the program. A process connects and sends an AttachRequest; the answer is one byte, kAttachAccepted,
 // with the descriptor of a SharedTrace, or the end of the connection. A process that cannot take the memory sends an
-// AttachFault; one that could not connect, as where too many wait in the backlog of the socket, appends "PID ERRNO
-// NAME" to a file of attach. The connection then says only that the other side is there: it ends with the process,
-// however that ends. attach sends a byte, kAttachWake, when it has changed SharedTrace::windows. Since neither the
-// socket nor the memory has a name in a file system, nothing is left of them when both sides are killed at once. Each
-// side requires the other to be of its own user.
+// AttachFault; one that could not connect, as where too many wait in the backlog of the socket, or from another network
+// namespace, appends "PID ERRNO NAME" to a file of attach. The connection then says only that the other side is there:
+// it ends with the process, however that ends, and attach ignores what else comes from there. attach sends a byte,
+// kAttachWake, when it has changed SharedTrace::windows. Since neither the socket nor the memory has a name in a file
+// system, nothing is left of them when both sides are killed at once. Each side requires the other to be of its own
+// user.
 #pragma once
 
 #include <array>
@@ -33,8 +34,11 @@ static_assert(sizeof(AttachRequest) == 24);
 
 inline constexpr char kAttachAccepted = '+', kAttachWake = '!';
 
+// A program may write to the descriptor of its library: what has not this length and magic is none.
 struct AttachFault {
+  std::array<char, 8> magic = {'S', 'P', 'S', 'F', 'A', 'U', 'L', 'T'};
   std::int32_t error = 0;  // errno
 };
+static_assert(sizeof(AttachFault) == 12);
 
 }  // namespace spscope

@@ -131,8 +131,19 @@ class RankDecision {
       if (const std::optional<int> value = last_value(all_[i], source)) found[*value].push_back(i);
     return found;
   }
+  bool has_ancestor(std::size_t i, std::size_t other) const {
+    return i != other && std::ranges::find(all_[i].ancestors, all_[other].pid) != all_[i].ancestors.end() &&
+           live_together(i, other);
+  }
   void take_variable(RankSource source) {
-    const std::map<int, Places> found = by_value(source, leaders_);
+    std::map<int, Places> found = by_value(source, leaders_);
+    if (found.size() > 1)
+      for (auto& [value, places] : found) {
+        const Places all = places;
+        std::erase_if(places, [&](std::size_t i) {
+          return std::ranges::any_of(all, [&](std::size_t other) { return has_ancestor(i, other); });
+        });
+      }
     const auto inherited = std::ranges::find_if(found, [&](const auto& one) { return any_live_together(one.second); });
     if (inherited != found.end()) inherited_.emplace(source, inherited->first);
     for (const auto& [value, places] : found)

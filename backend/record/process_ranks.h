@@ -3,7 +3,8 @@
 // what one before it decided:
 //
 //   1. A variable of a launcher, by the last value that the process had. One that two processes have alike at the same
-//      time was inherited from whoever started them, and is no rank of any process.
+//      time was inherited from whoever started them, and is no rank of any process. Where other processes have other
+//      values, one that a rank started has no rank by the value that it inherited.
 //   2. The rank in the largest communicator of NCCL that the process was in. Communicators that give two processes one
 //      rank, as those of two models, count on from each other.
 //   3. LOCAL_RANK, as in 1.

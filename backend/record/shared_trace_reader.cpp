@@ -76,6 +76,19 @@ void SharedTraceReader::seal() {
   sealed_ = std::move(ends);
 }
 
+std::int64_t SharedTraceReader::drop_rest() {
+  std::int64_t dropped = 0;
+  for (std::size_t place = 0; place < tracks_.size(); ++place) {
+    Source& source = tracks_[place];
+    const std::uint64_t end = pushed(place), left = end - source.taken;
+    if (source.is_broken || left > source.num_records) continue;
+    sink_.missed(source.track, static_cast<std::int64_t>(left), 0);
+    source.taken = end;
+    dropped += static_cast<std::int64_t>(left);
+  }
+  return dropped;
+}
+
 std::uint64_t SharedTraceReader::pushed(std::size_t place) const {
   return sealed_ ? sealed_->pushed[place] : memory_.tracks[place].ring.pushed.load(std::memory_order_acquire);
 }

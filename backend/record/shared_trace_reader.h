@@ -39,6 +39,8 @@ class SharedTraceReader {
   bool is_empty() const;
   // What is published from now on is not brought over, so that a program that goes on keeps nobody waiting.
   void seal();
+  // Counts what is left of each track as dropped; says how many records that are. No drain() follows.
+  std::int64_t drop_rest();
   // Whether all collectors that were started have ended, so that they hold nothing back.
   bool have_collectors_ended() const;
   std::int64_t records() const { return records_; }  // that were brought over

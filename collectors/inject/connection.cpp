@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -25,9 +26,32 @@
 namespace spscope::inject {
 namespace {
 
-constexpr int kPatienceMs = 5000;  // the program waits so long in its start
+constexpr std::int64_t kPatienceNs = 5'000'000'000;  // the program waits so long in its start
 
-// attach never heard of this process, and counts it by its line in the file that attach made, and in no other.
+// The first descriptors are the program's, also where it has closed them: it goes on to read and write there.
+int above_standard(int number) {
+  if (number < 0 || number > STDERR_FILENO) return number;
+  const int above = ::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+  ::close(number);
+  errno = error;
+  return above;
+}
+
+// REQUIRES: all signals are blocked. A limit of the size of files (ulimit -f) raises SIGXFSZ, which would end the
+// program once they are not.
+void append(int file, const std::string& line) {
+  sigset_t before, of_size;
+  ::sigemptyset(&before);
+  ::sigpending(&before);
+  ::sigemptyset(&of_size);
+  ::sigaddset(&of_size, SIGXFSZ);
+  const bool is_limited = ::write(file, line.data(), line.size()) < 0 && errno == EFBIG;
+  const timespec at_once = {};
+  if (is_limited && ::sigismember(&before, SIGXFSZ) == 0) ::sigtimedwait(&of_size, nullptr, &at_once);
+}
+
+// attach never heard of this process, and counts it by its line in the file that attach made, and in no other. Once
+// attach has ended the file is gone.
 void tell_missed(int error) {
   const char* const text = ::secure_getenv(kMissedVariable);
   if (text == nullptr) return;
@@ -38,19 +62,18 @@ void tell_missed(int error) {
   if (no_device != std::errc() || *after_device != ':') return;
   const auto [after_inode, no_inode] = std::from_chars(after_device + 1, end, inode);
   if (no_inode != std::errc() || *after_inode != ':') return;
-  const OwnDescriptor file(::open(after_inode + 1, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const OwnDescriptor file(
+      above_standard(::open(after_inode + 1, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
   const std::string line =
       std::to_string(::getpid()) + " " + std::to_string(error) + " " + program_invocation_short_name + "\n";
-  [[maybe_unused]] ssize_t written = 0;
-  if (file.leads_to(device, inode)) written = ::write(file.number(), line.data(), line.size());
+  if (file.leads_to(device, inode)) append(file.number(), line);
   file.close();
 }
 
-// Waits where many ask at once, or attach is stopped. 0, or the errno: EAGAIN after kPatienceMs. SIGCONT interrupts it,
+// Waits where many ask at once, or attach is stopped. 0, or the errno: EAGAIN at `give_up_ns`. SIGCONT interrupts it,
 // whichever signals are blocked; one try follows where the time was over by then.
-int connect_in_time(const OwnDescriptor& socket, const sockaddr_un& address, socklen_t bytes) {
+int connect_in_time(const OwnDescriptor& socket, const sockaddr_un& address, socklen_t bytes, std::int64_t give_up_ns) {
   constexpr std::int64_t kLastTryUs = 1000;
-  const std::int64_t give_up_ns = now_ns() + std::int64_t{kPatienceMs} * 1'000'000;
   for (;;) {
     const std::int64_t left_us = (give_up_ns - now_ns()) / 1000, wait_us = std::max(left_us, kLastTryUs);
     const timeval patience = {.tv_sec = wait_us / 1'000'000, .tv_usec = wait_us % 1'000'000};
@@ -62,16 +85,16 @@ int connect_in_time(const OwnDescriptor& socket, const sockaddr_un& address, soc
 }
 
 // A connected socket of `spscope attach` of this user; nobody's: there is none.
-OwnDescriptor connect_to(std::string_view name) {
+OwnDescriptor connect_to(std::string_view name, std::int64_t give_up_ns) {
   const OwnDescriptor none(-1);
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (name.empty() || name.size() >= sizeof address.sun_path) return none;
   std::copy(name.begin(), name.end(), address.sun_path + 1);
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const OwnDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  const int error = socket.number() < 0 ? errno : connect_in_time(socket, address, bytes);
-  if (error != 0 && error != ECONNREFUSED) tell_missed(error);  // refused: attach has ended
+  const OwnDescriptor socket(above_standard(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
+  const int error = socket.number() < 0 ? errno : connect_in_time(socket, address, bytes, give_up_ns);
+  if (error != 0) tell_missed(error);
   ucred peer = {};
   socklen_t length = sizeof peer;
   if (error == 0 && socket.is_ours() && ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
@@ -89,9 +112,8 @@ SharedTrace* map(int fd) {
 }
 
 // The memory that comes with the answer; nothing: refused, no answer, or it cannot be taken, which is told.
-SharedTrace* receive_memory(const OwnDescriptor& socket) {
+SharedTrace* receive_memory(const OwnDescriptor& socket, std::int64_t give_up_ns) {
   pollfd readable = {.fd = socket.number(), .events = POLLIN, .revents = 0};
-  const std::int64_t give_up_ns = now_ns() + std::int64_t{kPatienceMs} * 1'000'000;
   int ready = 0;
   do ready = ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(0, give_up_ns - now_ns()) / 1'000'000));
   while (ready < 0 && errno == EINTR);
@@ -108,14 +130,16 @@ SharedTrace* receive_memory(const OwnDescriptor& socket) {
   const cmsghdr* const head = CMSG_FIRSTHDR(&message);
   // A process that may open no more files gets the answer without the descriptor.
   const bool has_memory = head != nullptr && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int));
-  AttachFault fault = {.error = EMFILE};
+  AttachFault fault;
+  fault.error = EMFILE;
   SharedTrace* memory = nullptr;
   if (has_memory) {
     int given = -1;
     std::memcpy(&given, CMSG_DATA(head), sizeof given);
-    memory = map(given);
+    given = above_standard(given);
+    if (given >= 0) memory = map(given);
     fault.error = errno;
-    ::close(given);
+    if (given >= 0) ::close(given);
   }
   if (memory == nullptr && socket.is_ours())
     static_cast<void>(::send(socket.number(), &fault, sizeof fault, MSG_NOSIGNAL));
@@ -142,13 +166,14 @@ void OwnDescriptor::close() const {
 
 std::optional<Connection> Connection::open() {
   const char* const name = std::getenv(kAttachVariable);
-  const OwnDescriptor socket = name == nullptr ? OwnDescriptor(-1) : connect_to(name);
+  const std::int64_t give_up_ns = now_ns() + kPatienceNs;
+  const OwnDescriptor socket = name == nullptr ? OwnDescriptor(-1) : connect_to(name, give_up_ns);
   AttachRequest request;
   request.rank = first_rank().value_or(-1);
   SharedTrace* memory = nullptr;
   if (socket.is_ours() &&
       ::send(socket.number(), &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request))
-    memory = receive_memory(socket);
+    memory = receive_memory(socket, give_up_ns);
   if (memory != nullptr) return Connection(socket, memory);
   socket.close();
   return std::nullopt;

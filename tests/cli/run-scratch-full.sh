@@ -21,6 +21,10 @@ expect_files kept.db
 expect_no_scratch
 expect_exit 0 doctor kept.db
 expect_sql kept.db 1 'SELECT sum(sent) = sum(stored + dropped) AND sum(stored) > 0 FROM ledger'
+# shellcheck disable=SC2016  # for that shell: recover meets such a limit, too, and leaves no part of a file
+expect_code 1 bash -c 'ulimit -f 16 && exec "$@"' - "$SPSCOPE" recover kept.db -o again.db
+expect_err 'SPS-154'
+expect_files kept.db
 rm kept.db
 # The file that everything else goes to is: nothing can be made of it yet, and all stays where it is.
 run_within 1500 --set run.layers=4 --set run.denoise_steps=10000

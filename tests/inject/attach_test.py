@@ -98,6 +98,7 @@ class AttachTest(Scripted):
         first, last = self.attach("--json", "printf", "no end of line").stdout.splitlines()
         said = json.loads(last)
         self.assertEqual((first, said["file"], said["exit_code"], said["collectors"]), ("no end of line", None, 0, []))
+        self.assertRegex(said["error"]["text"], r'^".*out.db" was not made: (this machine has no CUDA driver|no process)')
 
     def test_json_says_why_no_file_was_made(self):
         """Here another program's folder took its place. The program's exit code is kept."""
@@ -134,6 +135,23 @@ class AttachTest(Scripted):
                     self.assertEqual(process.wait(timeout=60), code)
                 self.assertEqual(self.out.exists(), PROGRAM in words)
                 self.out.unlink(missing_ok=True)
+
+    def test_json_that_cannot_be_written(self):
+        """That is said. The exit code is the program's, and the file is whole."""
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run(self.command("--json", PROGRAM, "init", "sleep", 100, "exit", 3), stdout=full, check=False,
+                                  stderr=subprocess.PIPE, text=True, env=self.environment, timeout=60)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("error SPS-154: cannot write to standard output", done.stderr)
+        self.assertEqual(self.value("SELECT count(*) FROM event"), sum(self.published().values()))
+
+    def test_ends_of_children_that_are_ignored(self):
+        """As daemons hand it on. The program ignores them as well, and attach sees its end."""
+        command = self.command("grep", "-sh", "SigIgn", "/proc/self/status", "/no/such/file")
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, timeout=60, check=False,
+                              preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertTrue(int(done.stdout.split()[1], 16) & 1 << signal.SIGCHLD - 1, done.stdout)
 
     def test_another_injection_is_left_alone(self):
         self.environment.update(CUDA_INJECTION64_PATH="/of/another/tool.so", NCCL_PROFILER_PLUGIN="inspector",
@@ -209,8 +227,10 @@ class AttachTest(Scripted):
 
     def test_program_that_is_not_there(self):
         self.environment["NCCL_PROFILER_PLUGIN"] = "inspector"  # what is said of it is for programs that start
-        done = self.attach("no-such-program", code=2)
-        self.assertRegex(done.stderr, r'^error SPS-127: the program could not be started: "no-such-program": No such file')
+        for _ in range(2):
+            done = self.attach("no-such-program", code=2)
+            self.assertRegex(done.stderr, r'^error SPS-127: the program could not be started: "no-such-program": No such file')
+            Path(self.library).unlink(missing_ok=True)  # of both, the program is the user's own mistake
 
     def test_forked_child_is_off(self):
         self.attach(PROGRAM, "init", "sleep", 100, "fork", "init", "sleep", 100, "exit", 4, code=4)

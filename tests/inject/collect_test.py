@@ -138,6 +138,13 @@ class Cupti(CollectTest):
         self.assertIn(f"  cupti: did not collect: {refused['notes'].removeprefix('cupti: ')}\n", done.stderr)
         self.expect_balance()
 
+    def test_a_range_of_the_profiler_ends_with_its_process(self):
+        self.window = ("--profiler-ranges",)
+        done = self.attach("--json", "sh", "-c", "\"$@\"; sleep 2", "sh", PROGRAM, "open", cupti_of(13), "init", "profile",
+                           "Start", "work", 5, "sleep", 200, "quit", 0)
+        (window,) = json.loads(done.stdout.splitlines()[-1])["windows"]
+        self.assertLess(window["end_ns"] - window["begin_ns"], 2_000_000_000)
+
     def test_kill(self):
         """What was handed over by then is there, and what the collector had taken is known as of then."""
         for sleep in (2500, 400):  # the second mostly dies before it said what its collectors took

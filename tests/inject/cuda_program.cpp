@@ -23,6 +23,7 @@
 //   fork        goes on as the child of a fork, and ends as the child ended
 //   exec        becomes this program again, with the arguments that follow
 //   close-all   closes all descriptors from 3 on, as daemons do
+//   scribble    sends a line to whatever listens at descriptors from 3 on, as programs do that mistake one for theirs
 //   pairs N     makes N pairs of sockets
 //   talk        sends a byte through each in both ways, or ends with 8
 //   signals     waits for a signal and prints which came
@@ -210,6 +211,7 @@ int main(int argc, char** argv) {
     }
     if (what == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number()));
     for (int fd = 3; what == "close-all" && fd < 1024; ++fd) close(fd);
+    for (int fd = 3; what == "scribble" && fd < 1024; ++fd) send(fd, "its line\n", 9, MSG_NOSIGNAL | MSG_DONTWAIT);
     for (int more = what == "pairs" ? number() : 0; more > 0; --more)
       if (socketpair(AF_UNIX, SOCK_STREAM, 0, pairs.emplace_back().data()) != 0) std::exit(9);
     if (what == "talk") talk(pairs);

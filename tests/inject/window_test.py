@@ -66,8 +66,8 @@ class WindowTest(CollectTest):
                 self.expect_balance()
 
     @unittest.skipIf(os.environ.get("SPSCOPE_SANITIZED"), "records that a slow program loses are missing in the file of the whole")
-    def test_a_sixtieth_takes_two_percent(self):
-        """Of the file of the whole, apart from what a file without events takes."""
+    def test_a_sixtieth_takes_a_sixtieth(self):
+        """Of the file of the whole, beyond a file without events. Scattered times pack worse in few events than in many."""
         sizes = []
         for words in ("work 60000", "off work 59000 profile Start on work 1000 profile Stop",
                       "off profile Start on work 1 profile Stop"):
@@ -75,7 +75,7 @@ class WindowTest(CollectTest):
             self.attach(PROGRAM, "open", cupti_of(13), "init", *words.split())
             sizes.append(self.out.stat().st_size)
         whole, part, least = sizes
-        self.assertLessEqual(part - least, 0.02 * whole, sizes)
+        self.assertLessEqual(part - least, 1.6 / 60 * whole, sizes)
 
     def test_a_signal_opens_and_closes(self):
         """The second time, too. The program does not get it. Counters of the GPUs rest outside."""

@@ -188,6 +188,18 @@ TEST_F(SharedTraceTest, RecordsWaitForRoomInTheSink) {
   EXPECT_TRUE(slow.is_empty());
 }
 
+TEST_F(SharedTraceTest, WhatFindsNoRoomInTheEndIsCounted) {
+  KeptTrace narrow(4);
+  SharedTraceReader slow(*memory, {}, narrow, [](const std::string&) {});
+  EventRing& ring = program.ring(stream(1), 256);
+  for (int i = 0; i < 100; ++i) ring.push(kernel(i * 20, 0));
+  for (int turn = 0; turn < 2; ++turn) slow.drain();  // the first finds the track
+  slow.seal();
+  EXPECT_EQ(slow.drop_rest(), 96);
+  EXPECT_EQ(narrow.tracks().at(0).dropped, 96);
+  EXPECT_TRUE(slow.is_empty());
+}
+
 TEST_F(SharedTraceTest, AsManyTracksAsItHasPlaceForWhateverTheyAskFor) {
   constexpr std::size_t kMuch = SharedTrace::kRecords;
   std::size_t least = kMuch;
