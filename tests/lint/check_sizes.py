@@ -7,6 +7,8 @@ from tree import SOURCES, Finding, code_only, line_of
 RULES = {"R5": "files, headers and functions stay small", "R7": "headers start with #pragma once"}
 FILE_LINES, HEADER_LINES, FUNCTION_LINES = 600, 200, 80
 README_LINES, DOCS_LINES = 120, 4000
+# Programs write their rows, and nobody reads them from end to end: they do not count.
+WRITTEN_TABLES = ("docs/accuracy.md", "docs/engines.md", "docs/reproductions.md")
 CONTAINER = re.compile(r"\b(namespace|class|struct|enum|union|extern)\b")
 
 
@@ -35,8 +37,7 @@ def functions(code):
 def check(tree):
     for pages, limit in (([path for path in tree.paths if path == "README.md"], README_LINES),
                          (tree.with_suffix(".md", under="docs/"), DOCS_LINES)):
-        # Rows of measured runs beside predicted ones are not read from end to end.
-        lines = {path: sum(path != "docs/accuracy.md" or not line.startswith("|") for line in tree.text(path).splitlines())
+        lines = {path: sum(path not in WRITTEN_TABLES or not line.startswith("|") for line in tree.text(path).splitlines())
                  for path in pages}
         if sum(lines.values()) > limit:
             longest = max(lines, key=lines.get)
