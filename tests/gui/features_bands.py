@@ -135,9 +135,8 @@ def modelled_times_are_hatched(world):
     path = world.executed
     strategy, op = world.sql(path, "select strategy.id, op_id from event join run using (run_id) join strategy using (strategy_id) where "
                              "event.rank = 0 and layer = 0 and denoise_step = 0 and category <> 'transfer' order by end_ns - begin_ns desc")[0]
-    executed = f"{path}#timeline?layer=0&step=0&s={strategy}&of={strategy}&rank=0&op={op}"
     for place, scope, hatched in ((f"{world.demo}#timeline?s=ulysses", "band ulysses", True),
-                                  (executed, f"band {strategy}", False),
+                                  (f"{path}#timeline?layer=0&step=0&s={strategy}&of={strategy}&rank=0&op={op}", f"band {strategy}", False),
                                   (f"{world.demo}#timeline?s=ulysses&whatif=ulysses,evenly_spread", "ghost ulysses", True)):
         with Screen(world, place, scope + str(hatched)) as screen:
             window = screen.window

@@ -19,9 +19,7 @@ KEYS = {"Plus": "KP_Add", "Minus": "minus", "Equal": "equal", "Comma": "comma", 
         "LeftBracket": "bracketleft", "RightBracket": "bracketright", "PageUp": "Prior", "PageDown": "Next",
         "Enter": "Return", "Backspace": "BackSpace", "Space": "space", "?": "shift+slash"}
 MODIFIERS = {"Ctrl": "ctrl", "Shift": "shift", "Alt": "alt", "Super": "super"}
-# How much longer than usual things may take: builds with sanitizers are slower (test_sanitized.py).
-PATIENCE = float(os.environ.get("SPSCOPE_TEST_PATIENCE", "1"))
-TIMEOUT_S = 30 * PATIENCE
+TIMEOUT_S = 30
 
 
 def missing():
@@ -220,7 +218,7 @@ class Window:
     def reach(self, name, kind=None, first=False):
         """The item, scrolled into view where it lies outside of its pane. One that is not there yet may come with the next
         frame: the numbers of a view can be newer than what the same frame shows of them."""
-        end = time.monotonic() + 5 * PATIENCE
+        end = time.monotonic() + 5
         while not self.find(name, kind) and time.monotonic() < end:
             self.alive()
             time.sleep(0.02)
@@ -334,7 +332,7 @@ class Window:
         if self.process.poll() is None:
             self._xdotool("key", "ctrl+q")
             try:
-                self.process.wait(10 * PATIENCE)
+                self.process.wait(10)
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise AssertionError("the app did not end after Ctrl+Q") from None
