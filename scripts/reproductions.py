@@ -33,8 +33,8 @@ STREAM_FUSION = """
 
 [arXiv 2601.20273](https://arxiv.org/abs/2601.20273), later SwiftFusion; as readers of the paper quote it. Layers on machines of
 eight A100 (`p4de-xN`). USP is `usp:ulysses=8,ring=N`, TAS `usp:ranks=topology`. All ratios rest on how much a transfer slows the
-kernels beside it: the range has both ends (2.6 and 1.0). A transfer by one side is assumed to slow none, which is most of what
-it gains. CogVideoX has 48 heads and 8 frames a second here; the paper says 24 heads.
+kernels beside it, which published runs put between 1.0 and 2.6: the range of a ratio has both ends. spscope assumes that a
+transfer by one side slows none, which is most of what it gains. CogVideoX has 48 heads and 8 frames a second here; the paper says 24 heads.
 """
 DSP = """
 ## DSP
@@ -322,7 +322,7 @@ def throughput(lab):
                 drops.setdefault(result["name"], []).append(flops(model, frames) / result["makespan_ns"] / gpus)
         rows.append(claim(f"Fig. 5, DSP over Ulysses, {model}, {', '.join(FRAMES)} tokens", "1.32 to 1.75, training",
                           ", ".join(f"{gain:.2f}" for gain in gains) + ", forward", min(gains) >= 1.32 and max(gains) <= 1.75,
-                          "twice the bytes of DSP are hidden by no more than this; the backward pass is not run"))
+                          "Ulysses sends twice the bytes, which are a small part of a forward pass; the backward pass is not run"))
         dsp, ulysses = (1 - kept[-1] / kept[0] for kept in drops.values())
         rows.append(claim(f"FLOPS of a GPU from 0.5M to 4M tokens, {model}, DSP", "at most 23 % less", f"{dsp:.0%} less", dsp <= .23))
         rows.append(claim(f"FLOPS of a GPU from 0.5M to 4M tokens, {model}, Ulysses", "at least 40 % less", f"{ulysses:.0%} less",

@@ -28,8 +28,7 @@ std::string why_missed(int error) {
   if (error == EAGAIN || error == EINTR)
     return "it waited 5 s and nobody heard it; attach was stopped, or too many asked at once";
   if (error == ECONNREFUSED)
-    return "nobody listened where it asked: it is in another network namespace, or attach was killed; start attach in "
-           "that namespace";
+    return "nobody listened where it asked: it is in another network namespace; start attach in that namespace";
   const std::string remedy = remedy_of(error);
   return fmt::format("it could not ask attach: {}{}{}", std::strerror(error), remedy.empty() ? "" : "; ", remedy);
 }

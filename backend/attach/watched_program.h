@@ -38,7 +38,7 @@ class WatchedProgram {
   pid_t pid() const { return pid_; }
 
  private:
-  bool has_ended();  // looks
+  bool has_ended();  // asks the kernel
 
   pid_t pid_ = -1;
   int signals_ = -1;

@@ -26,7 +26,8 @@ class AttachWindows {
   bool toggle(std::int64_t now_ns, std::span<const std::unique_ptr<Attachment>> processes);
   // Counters of the host are wanted while a process is between cudaProfilerStart() and cudaProfilerStop().
   void follow_ranges(std::int64_t now_ns, std::span<const std::unique_ptr<Attachment>> processes);
-  // The ranges that a process has had, when it has ended, or nobody follows it any more. One that is open ends with it.
+  // The ranges of a process that has ended, or that attach no longer follows. A range that is still open ends at
+  // `end_ns`.
   void add_ranges(const CollectWindows& process, std::int64_t end_ns);
   // On the run clock, which begins with the program, up to a moment of the raw clock; none where windows are not used.
   std::vector<CollectWindow> until(std::int64_t end_ns) const;

@@ -19,18 +19,18 @@ Error no_strategy(const Engine& engine, const Job& job) {
   };
   if (!has_sparse_masks(job))
     return error("it has no strategy for these ranks", "leave --engine out to see which engines do");
-  const std::string& pattern = job.config.mask.pattern;
+  const std::string &pattern = job.config.mask.pattern, &model = job.config.model.preset;
   if (const std::string limit = why_no_backend(engine, job); !limit.empty())
     return error(limit, "leave --density out for dense attention, or leave --engine out");
-  if (const auto own = engine.patterns(); !own.empty())
+  if (const auto own = engine.patterns(model); !own.empty())
     return error("docs/engines.md knows no attention backend of it with masks of " + pattern,
                  fmt::format("ask for those that it has with --pattern {}", listed(own, "or")));
   std::vector<std::string_view> others;
   for (const Engine& other : engines()) {
-    const std::vector<std::string_view> patterns = other.patterns();
+    const std::vector<std::string_view> patterns = other.patterns(model);
     if (std::ranges::find(patterns, pattern) != patterns.end()) others.push_back(other.id);
   }
-  return error("docs/engines.md knows no sparse attention of it",
+  return error("docs/engines.md knows no sparse attention of it for " + model,
                others.empty() ? "leave --engine out"
                               : fmt::format("leave --density out, or use --engine {}", listed(others, "or")));
 }
@@ -98,7 +98,7 @@ Answer best_answer(const JobFlags& job_flags, const Engine* engine, int seeds, c
                    std::int64_t max_memory_bytes) {
   Answer answer = answer_of(job_flags, engine, seeds, options, max_memory_bytes);
   if (!sharding_may_help(answer.job, answer.advice, engine)) return answer;
-  if (engine != nullptr && !engine->has(EngineFeature::kSharded)) return answer;
+  if (engine != nullptr && !engine->has(EngineFeature::kSharded, answer.job.config.model.preset)) return answer;
   JobFlags with = job_flags;
   with.settings.emplace_back("run.weights=sharded");
   Answer sharded = answer_of(std::move(with), engine, seeds, options, max_memory_bytes);
@@ -120,7 +120,7 @@ AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, con
   if (engine == nullptr || engine->settings.empty())  // else its code is its own
     facts.other_code =
         with_other_code(answer.job_flags, answer.job, argument, engine, error ? error->median : 0, options);
-  if (dense && (engine == nullptr || !engine->patterns().empty()))
+  if (dense && (engine == nullptr || !engine->patterns(answer.job.config.model.preset).empty()))
     facts.sparse_masks = with_sparse_masks(answer.job_flags, answer.job, argument, engine, options);
   return facts;
 }

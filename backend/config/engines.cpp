@@ -72,7 +72,7 @@ std::string missing_masks(const Engine& engine, const EngineSetup& s) {
   const auto runs = [&](std::string_view pattern) {
     return (s.masks == kOwnMasks || s.masks == pattern) && backend_limit(engine, pattern, s).empty();
   };
-  if (std::ranges::none_of(engine.patterns(), runs)) return "attention with masks of " + s.masks;
+  if (std::ranges::none_of(engine.patterns(s.model), runs)) return "attention with masks of " + s.masks;
   // SGLang's SpargeAttn has no rings (pull 37437), vLLM-Omni rejects rings and gathers of VSA (pull 6909), and no
   // source shows them elsewhere.
   return s.ring > 1 || s.gather > 1 || s.tensor > 1 ? "sparse attention with anything but Ulysses" : "";
@@ -93,10 +93,10 @@ std::string Engine::source(EngineFeature f) const {
   return page.starts_with("https://") ? std::string(page) : fmt::format("{}{}", repository, page);
 }
 
-std::vector<std::string_view> Engine::patterns() const {
+std::vector<std::string_view> Engine::patterns(std::string_view preset) const {
   std::vector<std::string_view> list;
   for (const auto& [pattern, of] : kPatterns)
-    if (has(of)) list.push_back(pattern);
+    if (has(of, preset)) list.push_back(pattern);
   return list;
 }
 
@@ -162,8 +162,9 @@ std::string backend_limit(const Engine& engine, std::string_view pattern, const 
   const auto text = [](int capability) { return fmt::format("{}.{}", capability / 10, capability % 10); };
   const int has = compute_capability(s.gpu);
   if (has > 0 && (has < limits->least || has > limits->most))
-    return fmt::format("{}'s {} runs on GPUs of compute capability {} to {}; {} has {}", engine.title, limits->backend,
-                       text(limits->least), text(limits->most), s.gpu, text(has));
+    return fmt::format("{}'s {} runs on GPUs of compute capability {}{}; {} has {}", engine.title, limits->backend,
+                       text(limits->least), limits->most > limits->least ? " to " + text(limits->most) : "", s.gpu,
+                       text(has));
   if (s.head_dim > 0 && std::ranges::find(limits->head_dims, s.head_dim) == limits->head_dims.end())
     return fmt::format("{}'s {} takes heads of {} channels; these have {}", engine.title, limits->backend,
                        fmt::join(limits->head_dims, " or "), s.head_dim);

@@ -58,8 +58,8 @@ struct Engine {
   bool has(EngineFeature f) const { return !feature(f).text.empty(); }
   bool has(EngineFeature f, std::string_view preset) const;  // for that model; "": for any
   std::string source(EngineFeature f) const;                 // the address of its page
-  // The patterns of sparse masks that an attention backend of it makes.
-  std::vector<std::string_view> patterns() const;
+  // The patterns of sparse masks that an attention backend of it makes for this model; "": for any.
+  std::vector<std::string_view> patterns(std::string_view preset) const;
   bool runs_model(std::string_view preset) const { return preset.starts_with(models); }
 };
 

@@ -256,7 +256,9 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement, co
   const StrategyResult* other = *std::ranges::max_element(judgement.ranked, {}, count);
   if (count(other) == 0) {
     const std::string& pattern = job.config.mask.pattern;
-    const auto has = [&](const Engine& e) { return std::ranges::count(e.patterns(), pattern) > 0; };
+    const auto has = [&](const Engine& e) {
+      return std::ranges::count(e.patterns(job.config.model.preset), pattern) > 0;
+    };
     const bool masks = has_sparse_masks(job) && job.config.mask.file.empty() && std::ranges::none_of(engines(), has);
     if (masks)
       return fmt::format(
@@ -332,7 +334,7 @@ std::string flags_sentence(const Advice& advice, const Job& job, const Engine& e
 std::string masks_sentence(const Advice& advice, const Job& job, const AdviceFacts& facts) {
   const MaskConfig& mask = job.config.mask;
   if (facts.engine == nullptr || !has_sparse_masks(job)) return "";
-  std::vector<std::string_view> patterns = facts.engine->patterns();
+  std::vector<std::string_view> patterns = facts.engine->patterns(job.config.model.preset);
   std::erase_if(patterns, [&](std::string_view pattern) {
     return !backend_limit(*facts.engine, pattern, engine_setup(job, advice.result(advice.chosen))).empty();
   });
@@ -347,7 +349,7 @@ std::string masks_sentence(const Advice& advice, const Job& job, const AdviceFac
 // That an engine keeps whole weights, where these do not fit, and which engines shard them.
 std::string no_shards_sentence(const Advice& advice, const Job& job, const Engine& engine) {
   const bool memory = std::ranges::any_of(advice.runs.together.strategies, lacks_memory);
-  if (!memory || engine.has(EngineFeature::kSharded)) return "";
+  if (!memory || engine.has(EngineFeature::kSharded, job.config.model.preset)) return "";
   std::vector<std::string_view> others;
   for (const Engine& other : engines())
     if (other.has(EngineFeature::kSharded, job.config.model.preset) && other.runs_model(job.config.model.preset))
@@ -529,7 +531,7 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
 std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& facts, bool all) {
   std::vector<AdvicePart> parts;
   Comparison c = advice.judged;
-  if (facts.engine != nullptr && !facts.engine->has(EngineFeature::kSharded))
+  if (facts.engine != nullptr && !facts.engine->has(EngineFeature::kSharded, c.workload.model))
     for (StrategyResult& s : c.strategies)
       for (Problem& p : s.problems)
         if (p.hint.find("run.weights = sharded") != p.hint.npos)

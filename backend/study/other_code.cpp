@@ -92,7 +92,9 @@ std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, 
 
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,
                                            const Engine* engine, const QuietRun& options) {
-  const std::string usual = "sparge", pattern = engine == nullptr ? usual : std::string(engine->patterns().front());
+  const std::string usual = "sparge", pattern = engine == nullptr
+                                                    ? usual
+                                                    : std::string(engine->patterns(job.config.model.preset).front());
   const std::string settings[] = {"mask.pattern=" + pattern, fmt::format("mask.density={}", kUsualDensity)};
   JobFlags flags = with_settings(asked, argument, settings);
   if (engine != nullptr)

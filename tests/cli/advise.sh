@@ -81,6 +81,8 @@ says 'this does not fit in Wan2.1: it needs the VAE elsewhere or in tiles, and *
 expect_exit 2 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine diffusers
 says 'docs/engines.md knows no sharded weights of diffusers. SGLang, xDiT, vLLM-Omni and Wan2.1 have them.'
 expect_not_out 'run.weights = sharded'
+expect_exit 2 advise --model hunyuanvideo --cluster 4090x8 --engine xdit
+says 'docs/engines.md knows no sharded weights of xDiT. SGLang and vLLM-Omni have them.'
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster h100x8 --engine wan -s ulysses
 says ' --dit_fsdp --t5_fsdp *leave no room for the VAE, *fits together with the text encoder and VAE'
 python3 -B "$scripts/bad_arrays.py" .
@@ -132,6 +134,7 @@ expect_exit 0 advise "${flux[@]}" --density 0.4 --seeds 1
 expect_not_out 'all dense'
 expect_refused '--engine wan: it does not run hunyuanvideo' -- advise --model hunyuanvideo --cluster h100x8 --engine wan
 expect_refused 'diffusers: docs/engines.md knows no sparse attention of it' 'use --engine sglang' -- advise "${tiny[@]}" --engine diffusers
+expect_refused 'xdit: docs/engines.md knows no sparse attention of it for hunyuanvideo' 'use --engine sglang' -- advise --model hunyuanvideo --cluster h100x8 --density 0.3 --engine xdit
 expect_refused 'did you mean "vllm-omni"?' -- advise "${dense[@]}" --engine vllm
 
 expect_exit 0 advise "${tiny[@]}" --seeds 2 --what-if link=0.5,density=0.6 --json
