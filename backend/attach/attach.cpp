@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <functional>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "backend/attach/attach_socket.h"
@@ -29,21 +28,15 @@
 namespace spscope {
 namespace {
 
-constexpr int kNapMs = 5;                         // between two looks at rings that were empty
+constexpr int kNapMs = 5;                         // between two looks at processes that say nothing
 constexpr std::int64_t kGraceNs = 1'000'000'000;  // for processes that outlive the program
 constexpr std::size_t kMostRefusals = 1000;       // that are named, and as many that attach never heard of
 
 // All processes of the program.
 class Watch {
  public:
-  // `on_windows` gets the windows when one was opened or closed.
-  Watch(const AttachSetup& setup, const CollectingNote& collection, const ClockFit& clock,
-        std::function<void(std::vector<CollectWindow>)> on_windows)
-      : setup_(setup),
-        collection_(collection),
-        clock_(clock),
-        windows_(setup.window, clock.raw_zero_ns),
-        on_windows_(std::move(on_windows)) {}
+  Watch(const AttachSetup& setup, const CollectingNote& collection, const ClockFit& clock)
+      : setup_(setup), collection_(collection), clock_(clock), windows_(setup.window, clock.raw_zero_ns) {}
 
   const AttachSocket& socket() const { return socket_; }
   // Of all processes, once follow() has returned.
@@ -59,7 +52,7 @@ class Watch {
       if (program.end() && ended_ns_ == 0) ended_ns_ = now_ns();
       answer_own_signals(program);
       accept_some();
-      drain_all();
+      look_at_processes();
       windows_.follow_ranges(now_ns(), attached_);
     }
     if (!attached_.empty())
@@ -67,12 +60,16 @@ class Watch {
                      fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
                                  "now on is not stored",
                                  attached_.size()));
-    for (std::unique_ptr<Attachment>& attachment : attached_) finish(attachment, true);
+    for (std::unique_ptr<Attachment>& attachment : attached_) {
+      attachment->begin_to_finish(true);
+      finishing_.push_back(std::move(attachment));
+    }
     attached_.clear();
     take_finished(true);
     if (counters_) finish_counters();
     name_missed();
     if (unnamed_ > 0) setup_.on_note("", fmt::format("{} more were not collected", unnamed_));
+    end_.incidents = not_collected_.incidents();
     end_.wait_status = *program.end();
   }
 
@@ -93,7 +90,7 @@ class Watch {
     constexpr int kForever = -1;
     const bool idle =
         attached_.empty() && finishing_.empty() && !socket_.expects_requests() && !program.end() && deaf_ns_ == 0;
-    ::poll(polled_.data(), polled_.size(), busy_ ? 0 : idle ? kForever : kNapMs);
+    ::poll(polled_.data(), polled_.size(), idle ? kForever : kNapMs);
   }
 
   void answer_own_signals(WatchedProgram& program) {
@@ -102,7 +99,6 @@ class Watch {
       setup_.on_window(fmt::format("{} kill -{} {} {}", is_open ? "collecting now;" : "collecting has ended;",
                                    signal_name(setup_.window.signal).substr(3), ::getpid(),
                                    is_open ? "ends it" : "starts it again"));
-      on_windows_(windows_.until(CollectWindow::kOpen));
     }
   }
 
@@ -137,24 +133,20 @@ class Watch {
     const std::string name = process->name();
     if (is_late()) return refuse(name, "the program had ended before it was its turn");
     windows_.tell(process->memory().windows);
-    if (const std::optional<std::string> why_not = give_shard(std::move(process))) refuse(name, *why_not);
+    const std::string path = shard_path(process->rank());
+    if (const std::optional<Error> failed = failure_of([&] {
+          attached_.push_back(std::make_unique<Attachment>(std::move(process), path, collection_, clock_, setup_));
+        }))
+      refuse(name, fmt::format("attach could start no thread for it: {}; raise the limit of processes (ulimit -u)",
+                               failed->what()));
     start_counters();
   }
 
-  // Why it has none.
-  std::optional<std::string> give_shard(std::unique_ptr<AttachedProcess> process) {
-    const std::string path = shard_path(collection_, process->rank(), ++numbered_);
-    const std::optional<Error> failed = failure_of([&] {
-      attached_.push_back(std::make_unique<Attachment>(std::move(process), path, collection_, clock_, setup_));
-    });
-    if (!failed) return std::nullopt;
-    std::error_code ignored;
-    if (failed->code() != ErrorCode::kStoreExists) std::filesystem::remove(path, ignored);
-    std::string why = failed->what() + (failed->hint().empty() ? "" : "; " + failed->hint());
-    // Processes that fail alike share one note, which names no file of one of them.
-    if (const std::size_t at = why.find('"' + path + '"'); at != std::string::npos)
-      why.replace(at, path.size() + 2, "its shard");
-    return why;
+  // Of a rank, the name that it has in runs; a second process of it, and those of no rank, are numbered.
+  std::string shard_path(std::optional<int> rank) {
+    const int number = ++numbered_;
+    if (rank && ranks_.insert(*rank).second) return collection_.rank_db(*rank);
+    return fmt::format("{}/{}.process-{}.db", collection_.folder, collection_.stem, number);
   }
 
   // Once.
@@ -167,6 +159,7 @@ class Watch {
 
   void finish_counters() {
     end_.collectors.push_back(counters_->finish());
+    end_.driver_hangs = counters_->hangs();
     if (counters_->loss()) end_.losses.push_back(*counters_->loss());
     end_.lost_samples = counters_->lost();
     end_.lost += end_.lost_samples;
@@ -174,6 +167,7 @@ class Watch {
 
   void refuse(const std::string& process, const std::string& why) {
     ++end_.not_collected;
+    not_collected_.add(process, why);
     if (++refusals_ <= kMostRefusals)
       setup_.on_note(process, "not collected: " + why);
     else
@@ -182,30 +176,29 @@ class Watch {
 
   // However many others were named.
   void name_missed() {
-    const MissedProcesses missed = missed_processes(collection_, kMostRefusals);
-    for (const MissedProcess& process : missed.first) setup_.on_note(process.name, "not collected: " + process.why);
-    end_.not_collected += static_cast<int>(missed.number);
-    unnamed_ += missed.number - static_cast<std::int64_t>(missed.first.size());
+    std::size_t named = 0;
+    for_each_missed(collection_, [&](const std::string& process, const std::string& why) {
+      ++end_.not_collected;
+      not_collected_.add(process, why);
+      if (++named <= kMostRefusals)
+        setup_.on_note(process, "not collected: " + why);
+      else
+        ++unnamed_;
+    });
   }
 
   // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
-  void drain_all() {
-    busy_ = false;
+  void look_at_processes() {
     std::size_t place = 2;  // behind program and socket
     for (std::unique_ptr<Attachment>& attachment : attached_) {
-      busy_ |= attachment->drain();
       const bool is_readable = place < polled_.size() && polled_[place].revents != 0;
       ++place;
-      if (is_readable && has_ended(attachment->connection())) finish(attachment, false);
+      const bool ends = is_readable && has_ended(attachment->connection());
+      if (ends) attachment->begin_to_finish(false);
+      if (ends || attachment->is_finished()) finishing_.push_back(std::move(attachment));
     }
     std::erase(attached_, nullptr);
     take_finished(false);
-  }
-
-  void finish(std::unique_ptr<Attachment>& attachment, bool lives_on) {
-    attachment->begin_to_finish(lives_on);
-    windows_.add_ranges(attachment->windows(), lives_on ? CollectWindow::kOpen : now_ns());
-    finishing_.push_back(std::move(attachment));
   }
 
   // `wait`: for all of them.
@@ -213,7 +206,12 @@ class Watch {
     std::erase_if(finishing_, [&](const std::unique_ptr<Attachment>& attachment) {
       if (!wait && !attachment->is_finished()) return false;
       attachment->join();
+      if (!attachment->why_refused().empty()) {
+        refuse(attachment->name(), attachment->why_refused());
+        return true;
+      }
       ++(attachment->has_collected() ? end_.processes : end_.not_collected);
+      windows_.add(attachment->collected());
       std::ranges::copy(attachment->collectors(), std::back_inserter(end_.collectors));
       if (attachment->loss()) end_.losses.push_back(*attachment->loss());
       end_.lost += attachment->lost();
@@ -225,7 +223,6 @@ class Watch {
   const CollectingNote& collection_;
   const ClockFit clock_;
   AttachWindows windows_;
-  const std::function<void(std::vector<CollectWindow>)> on_windows_;
   AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
   std::optional<HostCounters> counters_;  // from the first process on: a program without CUDA starts nothing
@@ -234,12 +231,13 @@ class Watch {
   int most_waiting_ = AttachSocket::kMostWaiting;  // of those who waited for an answer then
   std::vector<pollfd> polled_;
   AttachEnd end_;
-  int numbered_ = 0;          // processes that asked
+  int numbered_ = 0;     // processes that asked
+  std::set<int> ranks_;  // whose names shards have
+  NotCollected not_collected_;
   std::size_t refusals_ = 0;  // of them
   std::int64_t unnamed_ = 0;  // that no note names
   std::int64_t deaf_ns_ = 0;  // since when accept() fails while somebody waits; 0: it does not
   bool was_deaf_ = false;
-  bool busy_ = false;
 };
 
 // A variable by which the program, or a library that it uses, loads a library.
@@ -306,15 +304,10 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
   ObservedRun run;
   run.run = begin_observed_run(head, text_of(setup.command));
   const ClockFit clock = {.raw_zero_ns = now_ns()};  // the run clock begins with the program
-  const auto store_windows = [&](std::vector<CollectWindow> windows) {
-    if (setup.window.is_used()) set_collect_windows(head, std::move(windows));
-    head.checkpoint();
-  };
-  Watch watch(setup, note, clock, [&](std::vector<CollectWindow> windows) {
-    // attach says at the end what it could not write.
-    static_cast<void>(failure_of([&] { store_windows(std::move(windows)); }));
-  });
-  store_windows(watch.windows(CollectWindow::kOpen));
+  Watch watch(setup, note, clock);
+  // Later ones are in the shards of processes until the end.
+  if (setup.window.is_used()) set_collect_windows(head, watch.windows(CollectWindow::kOpen));
+  head.checkpoint();
   std::vector<std::string> notes;
   WatchedProgram program(setup.command, variables_for(setup, watch.socket(), make_missed_file(note), notes),
                          setup.window.signal);
@@ -331,6 +324,8 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
     if (setup.window.is_used()) set_collect_windows(head, end.windows);
     if (const std::optional<IncidentRecord> incident = incident_of(end.wait_status, setup.command))
       head.add_incident(*incident);
+    for (const IncidentRecord& incident : end.incidents) head.add_incident(incident);
+    if (end.driver_hangs) head.add_collector(end.collectors.back());  // which the shard of the host does not say
     end_observed_run(head, run);
     head.finish();
   });

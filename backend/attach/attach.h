@@ -42,13 +42,15 @@ struct AttachEnd {
   int processes = 0;                 // of it that collected
   int not_collected = 0;             // that asked, and could not be
   bool refused_other_users = false;  // processes of theirs asked
+  bool driver_hangs = false;         // a thread still waits for it (host_counters.h): exit() might, too
   // Of each process, and of the host; their ranks are what the processes said at first.
   std::vector<CollectorRecord> collectors;
-  std::vector<IncidentRecord> losses;  // that no shard knows of
-  std::int64_t lost = 0;               // events and samples of these
-  std::int64_t lost_samples = 0;       // of them, what counters of this host gave
-  std::vector<CollectWindow> windows;  // in which events were wanted, on the run clock; of setup.window
-  std::optional<Error> failure;        // the head of the collection could not be written to its end
+  std::vector<IncidentRecord> incidents;  // of processes that were not collected; the head has them
+  std::vector<IncidentRecord> losses;     // that no shard knows of
+  std::int64_t lost = 0;                  // events and samples of these
+  std::int64_t lost_samples = 0;          // of them, what counters of this host gave
+  std::vector<CollectWindow> windows;     // in which events were wanted, on the run clock; of setup.window
+  std::optional<Error> failure;           // the head of the collection could not be written to its end
 };
 
 // Runs the program to its end and writes shards into the collection of `output`. They are complete when this returns,

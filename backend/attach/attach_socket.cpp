@@ -28,7 +28,7 @@ namespace {
 constexpr std::int64_t kPatienceNs = 5'000'000'000;  // a process that connects sends its request at once
 // Of a turn, between two looks at rings and at the program: whoever connects all the time takes no more of it.
 constexpr int kMostAccepts = 64;
-constexpr std::size_t kMostProcesses = 4;  // of a turn, too: each costs a shard
+constexpr std::size_t kMostProcesses = 4;  // of a turn, too: each costs memory and a thread
 constexpr std::size_t kMostSilent = 64;
 
 // Memory of the size of a SharedTrace that neither side can make smaller, so that reading it never ends in a SIGBUS.
@@ -195,8 +195,16 @@ bool AttachSocket::accept_one(Asked& asked) {
   return true;
 }
 
+std::string AttachSocket::own_name(pid_t pid) {
+  std::string name = name_of(pid);
+  const int number = ++named_[name];
+  if (number == 1) return name;
+  const std::string plain = fmt::format("process {}", pid);
+  return name.replace(name.rfind(plain), plain.size(), fmt::format("{}, program {}", plain, number));
+}
+
 // False: it has not asked yet. Else the connection is closed, or that of a process that asked.
-bool AttachSocket::answer(const Silent& peer, Asked& asked) const {
+bool AttachSocket::answer(const Silent& peer, Asked& asked) {
   AttachRequest request;
   const ssize_t bytes = ::recv(peer.connection, &request, sizeof request, MSG_DONTWAIT);
   if (bytes < 0 && (errno == EAGAIN || errno == EINTR) && now_ns() < peer.until_ns) return false;
@@ -212,7 +220,7 @@ bool AttachSocket::answer(const Silent& peer, Asked& asked) const {
       memory < 0 ? MAP_FAILED : ::mmap(nullptr, sizeof(SharedTrace), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (why.empty() && mapped == MAP_FAILED)
     why = fmt::format("there is no memory of {} MiB for it: {}", sizeof(SharedTrace) >> 20, words_of(errno));
-  std::string name = name_of(peer.pid);  // while it waits for the answer
+  std::string name = why.empty() ? own_name(peer.pid) : name_of(peer.pid);  // while it waits for the answer
   if (why.empty()) {
     asked.processes.push_back(std::make_unique<AttachedProcess>(peer.connection, memory, peer.pid, std::move(name),
                                                                 request.rank, static_cast<SharedTrace*>(mapped)));

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,9 @@ class AttachedProcess {
   // Once the process has left no more: the errno with which it could not take the memory; 0: it took it.
   int why_not_taken() const;
   pid_t pid() const { return pid_; }
-  const std::string& name() const { return name_; }  // "python train.py (process 4711)"
+  // "python train.py (process 4711)"; "... (process 4711, program 2)" where that is the name of one before it, as when
+  // a process executes the same program again.
+  const std::string& name() const { return name_; }
   std::optional<int> rank() const { return rank_ < 0 ? std::nullopt : std::optional(rank_); }
   SharedTrace& memory() const { return *memory_; }
 
@@ -93,7 +96,8 @@ class AttachSocket {
     std::int64_t until_ns = 0;
   };
   bool accept_one(Asked& asked);
-  bool answer(const Silent& peer, Asked& asked) const;
+  bool answer(const Silent& peer, Asked& asked);
+  std::string own_name(pid_t pid);
   void refuse_without_descriptors(Asked& asked);
   void end_turn(Asked& asked) const;
 
@@ -101,6 +105,7 @@ class AttachSocket {
   int socket_ = -1;
   int spare_ = -1;  // given up for a moment where there is no descriptor left to refuse somebody by
   std::vector<Silent> silent_;
+  std::map<std::string, int> named_;  // how many processes have had a name
 };
 
 }  // namespace spscope

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <thread>
+#include <system_error>
+#include <utility>
 
 #include "backend/attach/attach_socket.h"
 #include "backend/base/clock.h"
@@ -58,39 +60,103 @@ std::vector<int> ancestors_of(pid_t pid) {
 
 }  // namespace
 
-std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number) {
-  const std::string numbered = fmt::format("{}/{}.process-{}.db", note.folder, note.stem, number);
-  if (!rank) return numbered;
-  const std::string of_rank = note.rank_db(*rank);
-  std::error_code ignored;
-  return std::filesystem::exists(of_rank, ignored) ? numbered : of_rank;
-}
-
-Attachment::Attachment(std::unique_ptr<AttachedProcess> process, const std::string& path,
-                       const CollectingNote& collection, const ClockFit& clock, const AttachSetup& setup)
+Attachment::Attachment(std::unique_ptr<AttachedProcess> process, std::string path, const CollectingNote& collection,
+                       const ClockFit& clock, const AttachSetup& setup)
     : process_(std::move(process)),
-      on_note_(setup.on_note),
+      path_(std::move(path)),
+      collection_(collection),
+      clock_(clock),
+      setup_(setup),
       about_{.process = {.name = process_->name(),
                          .pid = process_->pid(),
                          .ancestors = ancestors_of(process_->pid()),
                          .begin_ns = now_ns()},
              .host = collection.host,
              .boot_id = boot_id()},
-      shard_(path, options_of(*process_, collection, setup)),
-      reader_(process_->memory(), {process_->rank(), process_->name()}, shard_,
-              [this](const std::string& text) { note(text); }) {
-  shard_.set_clock(clock);
+      thread_([this] { work(); }) {}
+
+Attachment::~Attachment() {
+  if (!thread_.joinable()) return;
+  begin_to_finish(true);
+  join();
+}
+
+void Attachment::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void Attachment::wake() {
+  const std::lock_guard lock(mutex_);  // no byte comes before the memory
+  if (is_given_) process_->wake();
+}
+
+void Attachment::note_end() {
+  if (end_ns_ == 0 && has_ended(connection())) end_ns_ = now_ns();
+}
+
+void Attachment::begin_to_finish(bool lives_on) {
+  note_end();
+  {
+    const std::lock_guard lock(mutex_);
+    wish_ = lives_on ? Wish::kFinishWhileItLives : Wish::kFinish;
+  }
+  wished_.notify_all();
+}
+
+void Attachment::work() {
+  const std::optional<Error> refused = failure_of([&] {
+    make_shard();
+    give_memory();
+  });
+  if (refused) {
+    why_refused_ = refused->what() + (refused->hint().empty() ? "" : "; " + refused->hint());
+    // Processes that fail alike share one note, which names no file of one of them.
+    if (const std::size_t at = why_refused_.find('"' + path_ + '"'); at != std::string::npos)
+      why_refused_.replace(at, path_.size() + 2, "its shard");
+    shard_.reset();
+    std::error_code ignored;
+    if (refused->code() != ErrorCode::kStoreExists) std::filesystem::remove(path_, ignored);
+  } else if (const std::optional<Error> failed = failure_of([&] { finish(follow()); })) {
+    note(fmt::format("{}; {}", failed->what(), failed->hint()));
+  }
+  is_finished_ = true;
+}
+
+void Attachment::make_shard() {
+  shard_.emplace(path_, options_of(*process_, collection_, setup_));
+  reader_.emplace(process_->memory(), SharedTraceOwner{process_->rank(), process_->name()}, *shard_,
+                  [this](const std::string& text) { note(text); });
+  shard_->set_clock(clock_);
   store_process();
-  if (!process_->give_memory())
+}
+
+void Attachment::give_memory() {
+  const std::lock_guard lock(mutex_);
+  if (wish_ == Wish::kFinishWhileItLives)
+    throw Error(ErrorCode::kCannotCollect, "the program had ended before it was its turn");
+  is_given_ = process_->give_memory();
+  if (!is_given_)
     throw Error(ErrorCode::kCannotCollect, "it did not wait for the answer",
                 "it has ended, or goes on by itself after 5 s without one");
 }
 
-Attachment::~Attachment() { join(); }
+// Until it is asked to finish; says whether the process lives on.
+bool Attachment::follow() {
+  constexpr std::chrono::milliseconds kNap{5};  // between two looks at rings that were empty
+  std::unique_lock lock(mutex_);
+  while (wish_ == Wish::kFollow) {
+    lock.unlock();
+    const bool any = drain();
+    lock.lock();
+    if (!any) wished_.wait_for(lock, kNap, [&] { return wish_ != Wish::kFollow; });
+  }
+  return wish_ == Wish::kFinishWhileItLives;
+}
 
 void Attachment::store_process() {
-  about_.process.claims = reader_.claims();
-  shard_.write([&](StoreWriter& store) { write_shard_process(store.database(), about_); });
+  about_.process.claims = reader_->claims();
+  if (const std::int64_t end_ns = end_ns_; end_ns != 0) about_.process.end_ns = end_ns;
+  shard_->write([&](StoreWriter& store) { write_shard_process(store.database(), about_); });
 }
 
 void Attachment::store_loss(const std::string& what) {
@@ -99,64 +165,73 @@ void Attachment::store_loss(const std::string& what) {
   incident.kind = IncidentKind::kLost;
   incident.message = fmt::format("{}: {}", process_->name(), what);
   note(what);
-  shard_.write([&](StoreWriter& store) { store.add_incident(incident); });
+  shard_->write([&](StoreWriter& store) { store.add_incident(incident); });
 }
 
+// Says whether that was anything.
 bool Attachment::drain() {
-  const bool any = reader_.drain();
-  if (reader_.claims().size() != about_.process.claims.size()) store_process();
+  const bool any = reader_->drain();
+  if (take_windows() || reader_->claims().size() != about_.process.claims.size()) store_process();
   return any;
 }
 
-void Attachment::note_end() {
-  if (!about_.process.end_ns && has_ended(connection())) about_.process.end_ns = now_ns();
-}
-
-void Attachment::begin_to_finish(bool lives_on) {
-  note_end();
-  const auto work = [this, lives_on] {
-    if (const std::optional<Error> failed = failure_of([&] { finish(lives_on); }))
-      note(fmt::format("{}; {}", failed->what(), failed->hint()));
-    is_finished_ = true;
-  };
-  if (failure_of([&] { finishing_ = std::thread(work); })) work();  // no more threads
-}
-
-void Attachment::join() {
-  if (finishing_.joinable()) finishing_.join();
+// Whether one has begun or ended.
+bool Attachment::take_windows() {
+  if (windows().when() == CollectWhen::kAlways) return false;
+  const std::uint64_t before = windows_taken_;
+  windows().take_ended(windows_taken_, windows_ended_);
+  if (windows_ended_.size() > 2 * CollectWindows::kMost)
+    windows_ended_ = joined(std::move(windows_ended_), CollectWindows::kMost);
+  const std::optional<CollectWindow> newest = windows().newest();
+  const bool is_open = newest && newest->end_ns == CollectWindow::kOpen && newest->begin_ns >= 0;
+  const bool was_open = !about_.windows.empty() && about_.windows.back().end_ns == CollectWindow::kOpen;
+  if (windows_taken_ == before && is_open == was_open) return false;
+  about_.windows = windows_ended_;
+  if (is_open) about_.windows.push_back(*newest);
+  about_.windows = joined(std::move(about_.windows), CollectWindows::kMost);
+  return true;
 }
 
 void Attachment::finish(bool lives_on) {
   if (const int fault = lives_on ? 0 : process_->why_not_taken(); fault != 0) {
     has_collected_ = false;
-    note(fmt::format("not collected: it could not map the memory of {} MiB that it shares with attach: {}; {}",
-                     sizeof(SharedTrace) >> 20, std::strerror(fault),
-                     remedy_of(fault, "look for a limit of its memory or files")));
+    store_loss(fmt::format("not collected: it could not map the memory of {} MiB that it shares with attach: {}; {}",
+                           sizeof(SharedTrace) >> 20, std::strerror(fault),
+                           remedy_of(fault, "look for a limit of its memory or files")));
   }
   // What was published until now; its rings empty themselves, so that this takes as long as the disk needs for it.
   constexpr std::int64_t kMostNs = 60'000'000'000;
-  reader_.seal();
+  reader_->seal();
   const std::int64_t begin_ns = now_ns();
-  while ((drain() || !reader_.is_empty()) && now_ns() - begin_ns < kMostNs)
+  while ((drain() || !reader_->is_empty()) && now_ns() - begin_ns < kMostNs)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (!reader_.is_empty())
+  if (!reader_->is_empty())
     store_loss(
         fmt::format("it left more than could be stored in a minute: the {} events that remained were dropped; give "
                     "--scratch a folder on a faster disk",
-                    reader_.drop_rest()));
-  if (!lives_on && !reader_.have_collectors_ended())
+                    reader_->drop_rest()));
+  if (const std::uint64_t refused = windows().refused(); refused > 0)
+    store_loss(
+        fmt::format("it called cudaProfilerStart() more often than attach could store: attach collected nothing "
+                    "after {} of these calls",
+                    refused));
+  if (!lives_on && !reader_->have_collectors_ended())
     store_loss(
         "it ended without handing over what its collectors, and CUPTI, still held: its last events are missing, and "
         "nobody knows how many. It was killed, ended by _exit(), as forked workers of Python do, or closed the "
         "descriptor that leads to attach, as daemons do");
+  if (!about_.windows.empty() && !lives_on) {
+    CollectWindow& last = about_.windows.back();
+    last.end_ns = std::min(last.end_ns, std::max(last.begin_ns, end_ns_.load()));
+  }
   store_process();
-  collectors_ = reader_.collectors(lives_on);
-  shard_.write([&](StoreWriter& store) {
+  collectors_ = reader_->collectors(lives_on);
+  shard_->write([&](StoreWriter& store) {
     for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
   });
-  shard_.finish();
-  if (const std::string left_out = reader_.notes_left_out(); !left_out.empty()) note(left_out);
-  lost_ = shard_.untold();
+  shard_->finish();
+  if (const std::string left_out = reader_->notes_left_out(); !left_out.empty()) note(left_out);
+  lost_ = shard_->untold();
   if (lost_ == 0) return;
   loss_ = IncidentRecord();
   loss_->kind = IncidentKind::kLost;

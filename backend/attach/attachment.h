@@ -2,7 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -16,57 +19,78 @@
 
 namespace spscope {
 
-// The path of a shard: of a rank, the name that it has in runs; a second process of it, and those of no rank, are
-// numbered. `number`: no other process of this collection has it.
-std::string shard_path(const CollectingNote& note, std::optional<int> rank, int number);
-
 class Attachment {
  public:
-  // Makes the shard at `path`, then gives the process its memory. `clock`: from the raw clock to the run clock. Throws
-  // Error: the shard cannot be made, or the process waits no more.
-  Attachment(std::unique_ptr<AttachedProcess> process, const std::string& path, const CollectingNote& collection,
+  // Begins, on a thread of its own, to make the shard at `path`, to give the process its memory, and to bring over what
+  // the process leaves there: a slow disk keeps no other process waiting. What finds no room in the memory meanwhile
+  // the process counts as dropped. `clock`: from the raw clock to the run clock. `collection` and `setup` outlive this.
+  // Throws: no thread can be started.
+  Attachment(std::unique_ptr<AttachedProcess> process, std::string path, const CollectingNote& collection,
              const ClockFit& clock, const AttachSetup& setup);
-  // Waits until it is finished, where that was begun.
+  // Finishes it where that was not done.
   ~Attachment();
   Attachment(const Attachment&) = delete;
   Attachment& operator=(const Attachment&) = delete;
 
   int connection() const { return process_->connection(); }
+  const std::string& name() const { return process_->name(); }
   CollectWindows& windows() const { return process_->memory().windows; }
-  void wake() const { process_->wake(); }  // once they have changed
-  // Brings over what is there; says whether that was anything.
-  bool drain();
+  // Tells the process that its windows have changed, once it has the memory.
+  void wake();
   // Notes when the process ended, if it has: before another one begins, which may be the same rank again.
   void note_end();
-  // Begins to bring over the rest and to complete the shard, on a thread of its own: a slow disk keeps no other process
-  // waiting. A process that has not ended `lives_on`, and what it does from now on is not wanted. No drain() follows.
+  // The thread brings over the rest, completes the shard and ends. A process that has not ended `lives_on`, and what it
+  // does from now on is not wanted.
   void begin_to_finish(bool lives_on);
-  bool is_finished() const { return is_finished_; }
-  // Waits until it is finished. REQUIRES: begin_to_finish() was called, as for all that follows.
+  bool is_finished() const { return is_finished_; }  // also where the process could not be given its memory
+  // Waits until it is finished. REQUIRES: begin_to_finish() was called or it is finished, as for all that follows.
   void join();
+  const std::string& why_refused() const { return why_refused_; }                 // "": it was given its memory
   bool has_collected() const { return has_collected_; }                           // false: it could not take the memory
   const std::vector<CollectorRecord>& collectors() const { return collectors_; }  // what they took
+  // When its events were wanted, on the raw clock: CollectWindows::kMost at most. None: always.
+  const std::vector<CollectWindow>& collected() const { return about_.windows; }
   // Of events that the shard could not take, which its own ledger does not know.
   const std::optional<IncidentRecord>& loss() const { return loss_; }
   std::int64_t lost() const { return lost_; }  // how many
 
  private:
+  enum class Wish : std::uint8_t { kFollow, kFinish, kFinishWhileItLives };
+  void work();
+  void make_shard();
+  void give_memory();
+  bool follow();
+  bool drain();
+  bool take_windows();
   void finish(bool lives_on);
   void store_process();
   void store_loss(const std::string& what);  // and says it
-  void note(const std::string& text) const { on_note_(process_->name(), text); }
+  void note(const std::string& text) const { setup_.on_note(process_->name(), text); }
 
   const std::unique_ptr<AttachedProcess> process_;
-  const AttachNotes on_note_;
+  const std::string path_;
+  const CollectingNote& collection_;
+  const ClockFit clock_;
+  const AttachSetup& setup_;
+  // Of the thread, once it has begun.
   ShardProcess about_;
-  ShardWriter shard_;
-  SharedTraceReader reader_;
+  std::optional<ShardWriter> shard_;
+  std::optional<SharedTraceReader> reader_;
+  std::uint64_t windows_taken_ = 0;
+  std::vector<CollectWindow> windows_ended_;
+  std::string why_refused_;
   std::vector<CollectorRecord> collectors_;
   std::optional<IncidentRecord> loss_;
   std::int64_t lost_ = 0;
   bool has_collected_ = true;
+  // Of both.
+  std::atomic<std::int64_t> end_ns_{0};  // of the process; 0: nobody saw it
+  std::mutex mutex_;                     // of the next two
+  Wish wish_ = Wish::kFollow;
+  bool is_given_ = false;  // the memory
+  std::condition_variable wished_;
   std::atomic<bool> is_finished_{false};
-  std::thread finishing_;
+  std::thread thread_;
 };
 
 }  // namespace spscope

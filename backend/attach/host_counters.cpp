@@ -4,68 +4,146 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/base/result.h"
+#include "backend/collect/shard_writer.h"
+#include "collectors/collector.h"
 
 namespace spscope {
 namespace {
 
 constexpr std::string_view kName = "nvml";
+constexpr std::chrono::seconds kPatience{5};  // for a driver, once nothing more is wanted of it
 
 }  // namespace
 
-HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clock, const CollectWindows* windows,
-                           const AttachSetup& setup)
-    : on_note_(setup.on_note), starting_([this, &collection, clock, windows, &setup] {
-        const std::optional<Error> failed = failure_of([&] { start(collection, clock, windows, setup.tool_version); });
-        if (!failed) return;
-        why_not_ = fmt::format("{}; {}", failed->what(), failed->hint());
-        on_note_("", fmt::format("{} does not collect here: {}", kName, why_not_));
-      }) {}
+struct HostCounters::Work {
+  Work(const CollectingNote& of, const ClockFit& fit, std::shared_ptr<const CollectWindows> wanted,
+       const AttachSetup& setup)
+      : collection(of),
+        clock(fit),
+        windows(std::move(wanted)),
+        tool_version(setup.tool_version),
+        on_note(setup.on_note) {}
 
-HostCounters::~HostCounters() {
-  if (starting_.joinable()) starting_.join();
+  const CollectingNote collection;
+  const ClockFit clock;
+  const std::shared_ptr<const CollectWindows> windows;
+  const std::string tool_version;
+  // Of the thread until it is done.
+  std::unique_ptr<ShardWriter> shard;
+  std::unique_ptr<Collector> collector;
+  CollectorRecord record = {.first_rank = kNoRank, .process = {}, .name = std::string(kName), .cost = {}, .notes = {}};
+  std::optional<IncidentRecord> loss;
+  std::int64_t lost = 0;
+  std::mutex mutex;  // of what follows
+  std::condition_variable changed;
+  AttachNotes on_note;                      // none: nobody waits for the thread any more
+  bool ends = false, has_answered = false;  // the driver, for the last time
+
+  void run();
+  void start();
+  void stop();
+  void store();
+  void note(const std::string& text) {
+    const std::lock_guard lock(mutex);
+    if (on_note) on_note("", text);
+  }
+};
+
+void HostCounters::Work::run() {
+  if (const std::optional<Error> failed = failure_of([&] { start(); })) {
+    record.outcome = CollectorOutcome::kNotStarted;
+    record.notes = fmt::format("{}: {}; {}", kName, failed->what(), failed->hint());
+    note(fmt::format("{} does not collect here: {}; {}", kName, failed->what(), failed->hint()));
+  }
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return ends; });
+  }
+  std::optional<Error> failed = failure_of([&] { stop(); });
+  {
+    const std::lock_guard lock(mutex);
+    if (!on_note) return;  // the shard is being merged, or gone
+    has_answered = true;
+    changed.notify_all();
+  }
+  if (!failed) failed = failure_of([&] { store(); });
+  if (failed) note(fmt::format("{}: {}", kName, failed->what()));
 }
 
-void HostCounters::start(const CollectingNote& collection, const ClockFit& clock, const CollectWindows* windows,
-                         const std::string& tool_version) {
+void HostCounters::Work::start() {
   ShardWriterOptions options;
   options.shard = {ShardKind::kRank, ShardClock::kRaw, -1, collection.collection};
   options.write.tool_version = tool_version;
   options.on_failure = [this](const Error& error) {
-    on_note_("", fmt::format("{}: {}: samples from now on are not stored; {}", kName, error.what(), error.hint()));
+    note(fmt::format("{}: {}: samples from now on are not stored; {}", kName, error.what(), error.hint()));
   };
-  shard_ = std::make_unique<ShardWriter>(fmt::format("{}/{}.host.db", collection.folder, collection.stem), options);
-  shard_->set_clock(clock);
-  collector_ = std::ranges::find(collectors(), kName, &CollectorRow::name)->start(*shard_, {.windows = windows});
+  shard = std::make_unique<ShardWriter>(fmt::format("{}/{}.host.db", collection.folder, collection.stem), options);
+  shard->set_clock(clock);
+  collector = std::ranges::find(collectors(), kName, &CollectorRow::name)->start(*shard, {.windows = windows.get()});
+}
+
+void HostCounters::Work::stop() {
+  if (collector == nullptr) return;
+  std::vector<std::string> notes;
+  if (const std::optional<Error> failed = failure_of([&] { collector->stop(); })) notes.emplace_back(failed->what());
+  for (std::string& text : collector->notes()) notes.push_back(std::move(text));
+  for (std::string& text : notes) {
+    text = fmt::format("{}: {}", kName, text);
+    note(text);
+  }
+  record.cost = collector->cost();
+  record.notes = fmt::format("{}", fmt::join(notes, "\n"));
+}
+
+// A slow disk may take as long as it needs.
+void HostCounters::Work::store() {
+  if (shard == nullptr) return;
+  shard->write([&](StoreWriter& store) { store.add_collector(record); });
+  shard->finish();
+  lost = shard->untold();
+  if (lost == 0) return;
+  loss.emplace();
+  loss->kind = IncidentKind::kLost;
+  loss->message = fmt::format("{}: {} samples were not stored, since their shard could not be written", kName, lost);
+  note(loss->message);
+}
+
+HostCounters::HostCounters(const CollectingNote& collection, const ClockFit& clock,
+                           std::shared_ptr<const CollectWindows> windows, const AttachSetup& setup)
+    : work_(std::make_shared<Work>(collection, clock, std::move(windows), setup)),
+      thread_([work = work_] { work->run(); }) {}
+
+HostCounters::~HostCounters() {
+  if (thread_.joinable()) finish();
 }
 
 CollectorRecord HostCounters::finish() {
-  starting_.join();
-  CollectorRecord record = {.first_rank = kNoRank, .name = std::string(kName)};
-  std::vector<std::string> notes;
-  if (collector_ == nullptr) {
-    record.outcome = CollectorOutcome::kNotStarted;
-    notes.push_back(fmt::format("{}: {}", kName, why_not_));
-  } else {
-    if (const std::optional<Error> failed = failure_of([&] { collector_->stop(); })) notes.emplace_back(failed->what());
-    for (std::string& note : collector_->notes()) notes.push_back(std::move(note));
-    for (std::string& note : notes) {
-      note = fmt::format("{}: {}", kName, note);
-      on_note_("", note);
-    }
-    record.cost = collector_->cost();
+  std::unique_lock lock(work_->mutex);
+  work_->ends = true;
+  work_->changed.notify_all();
+  if (work_->changed.wait_for(lock, kPatience, [&] { return work_->has_answered; })) {
+    lock.unlock();
+    thread_.join();
+    loss_ = work_->loss;
+    lost_ = work_->lost;
+    return work_->record;
   }
-  record.notes = fmt::format("{}", fmt::join(notes, "\n"));
-  if (shard_ == nullptr) return record;
-  shard_->write([&](StoreWriter& store) { store.add_collector(record); });
-  shard_->finish();
-  lost_ = shard_->untold();
-  if (lost_ == 0) return record;
-  loss_ = IncidentRecord();
-  loss_->kind = IncidentKind::kLost;
-  loss_->message = fmt::format("{}: {} samples were not stored, since their shard could not be written", kName, lost_);
-  on_note_("", loss_->message);
+  CollectorRecord record = {.first_rank = kNoRank, .process = {}, .name = std::string(kName), .cost = {}, .notes = {}};
+  record.outcome = CollectorOutcome::kCutOff;
+  record.notes = fmt::format("{}: the driver did not answer for {} s: counters may be missing from some moment on",
+                             kName, kPatience.count());
+  work_->on_note("", record.notes);
+  work_->on_note = {};
+  thread_.detach();
+  hangs_ = true;
   return record;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -19,7 +20,8 @@
 namespace spscope {
 namespace {
 
-constexpr int kRoomBytes = 4096;  // taken before the disk is full
+constexpr int kRoomBytes = 4096;          // taken before the disk is full
+constexpr std::size_t kMostOfName = 200;  // in an incident
 constexpr std::size_t kMostBytes = 64 << 20, kPieceBytes = 64 << 10;
 
 std::string path_in(const CollectingNote& note) { return fmt::format("{}/{}.missed", note.folder, note.stem); }
@@ -32,6 +34,10 @@ std::string why_missed(int error) {
   const std::string remedy = remedy_of(error);
   return fmt::format("it could not ask attach: {}{}{}", std::strerror(error), remedy.empty() ? "" : "; ", remedy);
 }
+
+struct MissedProcess {
+  std::string name, why;
+};
 
 // "4711 11 python"; nothing: it is no line of a process.
 std::optional<MissedProcess> process_of(std::string_view line) {
@@ -58,24 +64,51 @@ std::string make_missed_file(const CollectingNote& note) {
   return is_known ? fmt::format("{}:{}:{}", of.st_dev, of.st_ino, path) : "";
 }
 
-MissedProcesses missed_processes(const CollectingNote& note, std::size_t most) {
+void for_each_missed(const CollectingNote& note,
+                     const std::function<void(const std::string& process, const std::string& why)>& take) {
   const RegularFile file(path_in(note));
-  MissedProcesses missed;
   std::string rest;  // of a line whose end is in the next piece
   for (std::size_t offset = 0; file.is_open() && offset < kMostBytes; offset += kPieceBytes) {
     const std::string piece = file.read_at(offset, kPieceBytes);
     rest += piece;
     std::size_t begin = 0;
-    for (std::size_t end = 0; (end = rest.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      std::optional<MissedProcess> process = process_of(std::string_view(rest).substr(begin, end - begin));
-      missed.number += process.has_value();
-      if (process && missed.first.size() < most) missed.first.push_back(std::move(*process));
-    }
+    for (std::size_t end = 0; (end = rest.find('\n', begin)) != std::string::npos; begin = end + 1)
+      if (const std::optional<MissedProcess> process = process_of(std::string_view(rest).substr(begin, end - begin)))
+        take(process->name, process->why);
     rest.erase(0, begin);
     if (rest.size() > kPieceBytes) rest.clear();  // no process wrote such a line
     if (piece.size() < kPieceBytes) break;
   }
-  return missed;
+}
+
+void NotCollected::add(const std::string& process, const std::string& why) {
+  const auto known = std::ranges::find(reasons_, why, &Reason::why);
+  if (known != reasons_.end())
+    ++known->others;
+  else if (reasons_.size() < kMostReasons)
+    reasons_.push_back({.why = why, .first = std::string(first_characters(process, kMostOfName))});
+  else
+    ++of_other_reasons_;
+}
+
+std::vector<IncidentRecord> NotCollected::incidents() const {
+  std::vector<IncidentRecord> incidents;
+  const auto add = [&](std::string text) {
+    IncidentRecord& incident = incidents.emplace_back();
+    incident.kind = IncidentKind::kLost;
+    incident.message = "attach did not collect " + std::move(text);
+  };
+  for (const Reason& reason : reasons_)
+    add(fmt::format("{}{}: {}", reason.first,
+                    reason.others > 0 ? fmt::format(", nor {} more like it", reason.others) : "", reason.why));
+  if (of_other_reasons_ > 0) add(fmt::format("{} more, for other reasons", of_other_reasons_));
+  return incidents;
+}
+
+std::vector<IncidentRecord> incidents_of_missed(const CollectingNote& note) {
+  NotCollected missed;
+  for_each_missed(note, [&](const std::string& process, const std::string& why) { missed.add(process, why); });
+  return missed.incidents();
 }
 
 }  // namespace spscope

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "backend/record/collecting_note.h"
+#include "backend/record/rank_records.h"
 
 namespace spscope {
 
@@ -15,16 +17,29 @@ namespace spscope {
 // (kMissedVariable). Where it cannot be made, nobody writes to it.
 std::string make_missed_file(const CollectingNote& note);
 
-struct MissedProcess {
-  std::string name;  // "python (process 4711)"
-  std::string why;
-};
-struct MissedProcesses {
-  std::vector<MissedProcess> first;  // in the order in which they gave up
-  std::int64_t number = 0;           // of all in the first 64 MiB of the file, which are some millions
+// Calls `take` for each in the order in which they gave up, with its name, "python (process 4711)", and why it was
+// missed. Reads the first 64 MiB of the file, which are some millions of processes, in pieces.
+void for_each_missed(const CollectingNote& note,
+                     const std::function<void(const std::string& process, const std::string& why)>& take);
+
+// Of processes that were not collected, what the file says: an incident for each of at most kMostReasons reasons, which
+// names the first process and counts the others.
+class NotCollected {
+ public:
+  static constexpr std::size_t kMostReasons = 32;
+  void add(const std::string& process, const std::string& why);
+  std::vector<IncidentRecord> incidents() const;
+
+ private:
+  struct Reason {
+    std::string why, first;
+    std::int64_t others = 0;
+  };
+  std::vector<Reason> reasons_;
+  std::int64_t of_other_reasons_ = 0;
 };
 
-// Reads the file in pieces, and keeps `most` of them.
-MissedProcesses missed_processes(const CollectingNote& note, std::size_t most);
+// Of those that for_each_missed() gives, as attach stores them: for recover, when attach could not.
+std::vector<IncidentRecord> incidents_of_missed(const CollectingNote& note);
 
 }  // namespace spscope

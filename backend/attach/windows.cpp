@@ -1,6 +1,9 @@
 #include "backend/attach/windows.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
 
 namespace spscope {
 
@@ -25,6 +28,7 @@ bool AttachWindows::toggle(std::int64_t now_ns, std::span<const std::unique_ptr<
     opens ? windows.open(now_ns + CollectWindows::kLeadNs) : windows.close(now_ns);
   };
   change(*own_);
+  take_own();
   for (const std::unique_ptr<Attachment>& process : processes) {
     change(process->windows());
     process->wake();
@@ -39,29 +43,34 @@ void AttachWindows::follow_ranges(std::int64_t now_ns, std::span<const std::uniq
     return newest && newest->end_ns == CollectWindow::kOpen;
   });
   any ? own_->open(now_ns) : own_->close(now_ns);
+  take_own();
 }
 
-void AttachWindows::add_ranges(const CollectWindows& process, std::int64_t end_ns) {
+void AttachWindows::take_own() {
+  std::vector<CollectWindow> ended;
+  own_->take_ended(taken_, ended);
+  if (!setup_.profiler_ranges && !ended.empty()) std::ranges::copy(ended, std::back_inserter(ended_));
+  if (ended_.size() > 2 * CollectWindows::kMost) ended_ = joined(std::move(ended_), CollectWindows::kMost);
+}
+
+void AttachWindows::add(std::span<const CollectWindow> of_process) {
   if (!setup_.profiler_ranges) return;
-  for (const CollectWindow& range : process.all()) ranges_.push_back({range.begin_ns, std::min(range.end_ns, end_ns)});
+  std::ranges::copy(of_process, std::back_inserter(ended_));
+  ended_ = joined(std::move(ended_), CollectWindows::kMost);
 }
 
 // What a process wrote may make no sense.
 std::vector<CollectWindow> AttachWindows::until(std::int64_t end_ns) const {
-  std::vector<CollectWindow> sorted = setup_.profiler_ranges ? ranges_ : own_->all();
-  std::ranges::sort(sorted, {}, &CollectWindow::begin_ns);
-  std::vector<CollectWindow> windows;
-  for (const CollectWindow& window : sorted) {
-    const std::int64_t last_ns = std::min(window.end_ns, end_ns);
-    const CollectWindow inside = {std::max(window.begin_ns, zero_ns_) - zero_ns_,
-                                  last_ns == CollectWindow::kOpen ? last_ns : last_ns - zero_ns_};
-    if (inside.begin_ns >= inside.end_ns) continue;
-    if (!windows.empty() && inside.begin_ns <= windows.back().end_ns)
-      windows.back().end_ns = std::max(windows.back().end_ns, inside.end_ns);
-    else
-      windows.push_back(inside);
+  std::vector<CollectWindow> windows = ended_;
+  if (const std::optional<CollectWindow> newest = own_->newest(); newest && !setup_.profiler_ranges)
+    windows.push_back(*newest);
+  for (CollectWindow& window : windows) {
+    window.begin_ns = std::max(window.begin_ns, zero_ns_) - zero_ns_;
+    window.end_ns = std::min(window.end_ns, end_ns);
+    if (window.end_ns != CollectWindow::kOpen) window.end_ns -= zero_ns_;
   }
-  return windows;
+  std::erase_if(windows, [](const CollectWindow& window) { return window.begin_ns >= window.end_ns; });
+  return joined(std::move(windows), CollectWindows::kMost);
 }
 
 }  // namespace spscope

@@ -19,24 +19,26 @@ class AttachWindows {
   AttachWindows(const WindowSetup& setup, std::int64_t zero_ns);
 
   // Of counters of the host; null: always.
-  const CollectWindows* of_host() const { return setup_.is_used() ? own_.get() : nullptr; }
+  std::shared_ptr<const CollectWindows> of_host() const { return setup_.is_used() ? own_ : nullptr; }
   // Before a process has its memory.
   void tell(CollectWindows& process) const;
   // Opens a window in all processes, or closes the open one. Says whether one is open.
   bool toggle(std::int64_t now_ns, std::span<const std::unique_ptr<Attachment>> processes);
   // Counters of the host are wanted while a process is between cudaProfilerStart() and cudaProfilerStop().
   void follow_ranges(std::int64_t now_ns, std::span<const std::unique_ptr<Attachment>> processes);
-  // The ranges of a process that has ended, or that attach no longer follows. A range that is still open ends at
-  // `end_ns`.
-  void add_ranges(const CollectWindows& process, std::int64_t end_ns);
+  // Those of a process that has ended, or that attach no longer follows: they count where they are its ranges.
+  void add(std::span<const CollectWindow> of_process);
   // On the run clock, which begins with the program, up to a moment of the raw clock; none where windows are not used.
   std::vector<CollectWindow> until(std::int64_t end_ns) const;
 
  private:
+  void take_own();
+
   const WindowSetup setup_;
   const std::int64_t zero_ns_;
-  const std::unique_ptr<CollectWindows> own_ = std::make_unique<CollectWindows>();
-  std::vector<CollectWindow> ranges_;
+  const std::shared_ptr<CollectWindows> own_ = std::make_shared<CollectWindows>();
+  std::uint64_t taken_ = 0;           // of own_
+  std::vector<CollectWindow> ended_;  // ranges of processes, or those of own_ that have ended; 2 * kMost at most
 };
 
 }  // namespace spscope

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -285,7 +286,9 @@ int attach_and_keep(CommandContext& context, const AttachFlags& flags) {
     if (const std::optional<Error> lost = failure_of([&] { finish_output(context.out); })) context.err << render(*lost);
     page.set_end(exit_code_of(end.wait_status));
   }
-  return end_like(end.wait_status);
+  const int code = end_like(end.wait_status);
+  if (end.driver_hangs) ::_exit(code);
+  return code;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 #include <ostream>
 
+#include "backend/attach/missed_processes.h"
 #include "backend/base/json.h"
 #include "backend/base/printable.h"
 #include "backend/base/result.h"
@@ -200,6 +201,7 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
     const Losses losses = read_losses(note);
     lost += losses.events;
     std::ranges::copy(losses.incidents, std::back_inserter(options.incidents));
+    std::ranges::copy(incidents_of_missed(note), std::back_inserter(options.incidents));
   }
   MergeReport report = merge_shards(out, shards, options);
   report.lost += lost;

@@ -3,9 +3,9 @@
 // it ended, can still be read there.
 //
 // One process writes (shared_trace_sink.h), one reads (shared_trace_reader.h), and neither waits for the other. The
-// reader may say when events are wanted (collect_windows.h). All
-// zeros is an empty one, and only pages that were written take memory. Both sides must be of one layout: the program
-// says which it has when it asks for the memory (attach_request.h).
+// reader may say when events are wanted (collect_windows.h). All zeros is an empty one, and only pages that were
+// written take memory. Both sides must be of one layout: the program says which it has when it asks for the memory
+// (attach_request.h).
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace spscope {
 
 struct SharedTrace {
   // Of this layout, of RingRecord, and of the numbers below.
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
   static constexpr int kMaxTracks = 1024, kMaxCollectors = 8;
   static constexpr std::size_t kLogBytes = std::size_t{32} << 20;
   static constexpr std::size_t kRecords = std::size_t{1} << 21;  // of all tracks together

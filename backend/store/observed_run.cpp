@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "backend/base/bytes.h"
 #include "backend/base/utf8.h"
@@ -29,30 +30,26 @@ RunRecord record_of(StrategyId strategy) {
   return record;
 }
 
-// The distances below which two windows become one, so that few enough are left.
-void join_nearest(std::vector<CollectWindow>& windows) {
-  if (windows.size() <= kMostWindows) return;
-  std::vector<std::int64_t> gaps;
-  for (std::size_t i = 1; i < windows.size(); ++i) gaps.push_back(windows[i].begin_ns - windows[i - 1].end_ns);
-  const auto widest_joined = gaps.begin() + static_cast<std::ptrdiff_t>(windows.size() - kMostWindows - 1);
-  std::ranges::nth_element(gaps, widest_joined);
-  std::vector<CollectWindow> joined;
-  for (const CollectWindow& window : windows) {
-    if (!joined.empty() && window.begin_ns - joined.back().end_ns <= *widest_joined)
-      joined.back().end_ns = window.end_ns;
-    else
-      joined.push_back(window);
-  }
-  windows = std::move(joined);
+}  // namespace
+
+void set_collect_windows(StoreWriter& writer, std::vector<CollectWindow> windows) {
+  Statement(writer.database(), "INSERT OR REPLACE INTO meta (key, value) VALUES ('collected_ns', ?)")
+      .run(stored_windows(std::move(windows)));
 }
 
-// "2000000000-3000000000 5000000000-": the last is open. What makes no sense is left out.
-std::vector<CollectWindow> windows_of(const StoreReader& reader) {
+std::string stored_windows(std::vector<CollectWindow> windows) {
+  std::string text;
+  for (const CollectWindow& window : joined(std::move(windows), kMostWindows)) {
+    text += fmt::format("{}{}-", text.empty() ? "" : " ", window.begin_ns);
+    if (window.end_ns != CollectWindow::kOpen) text += std::to_string(window.end_ns);
+  }
+  return text;
+}
+
+std::vector<CollectWindow> windows_in(const std::string& stored) {
   std::vector<CollectWindow> windows;
-  const QueryResult found = reader.query("SELECT value FROM main.meta WHERE key = 'collected_ns'");
-  const std::string text = found.rows.empty() ? "" : found.rows[0][0].value_or("");
-  const char* at = text.data();
-  const char* const end = at + text.size();
+  const char* at = stored.data();
+  const char* const end = at + stored.size();
   while (at != end && windows.size() < kMostWindows) {
     CollectWindow window;
     const auto [dash, no_begin] = std::from_chars(at, end, window.begin_ns);
@@ -63,18 +60,6 @@ std::vector<CollectWindow> windows_of(const StoreReader& reader) {
     if (at != end) ++at;
   }
   return windows;
-}
-
-}  // namespace
-
-void set_collect_windows(StoreWriter& writer, std::vector<CollectWindow> windows) {
-  join_nearest(windows);
-  std::string text;
-  for (const CollectWindow& window : windows) {
-    text += fmt::format("{}{}-", text.empty() ? "" : " ", window.begin_ns);
-    if (window.end_ns != CollectWindow::kOpen) text += std::to_string(window.end_ns);
-  }
-  Statement(writer.database(), "INSERT OR REPLACE INTO meta (key, value) VALUES ('collected_ns', ?)").run(text);
 }
 
 std::string windows_text(std::span<const CollectWindow> windows) {
@@ -147,7 +132,8 @@ std::vector<ObservedRun> observed_runs(const StoreReader& reader) {
         const std::vector<RepeatRecord> repeats = reader.repeats(run.run_id);
         ObservedRun& o = observed.emplace_back(
             ObservedRun{run.run_id, workload.config_toml, workload.ranks, workload.nodes, run.finished});
-        o.windows = windows_of(reader);
+        const QueryResult windows = reader.query("SELECT value FROM main.meta WHERE key = 'collected_ns'");
+        if (!windows.rows.empty()) o.windows = windows_in(windows.rows[0][0].value_or(""));
         if (repeats.empty()) continue;
         o.begin_ns = repeats.front().begin_ns;
         o.end_ns = o.begin_ns + repeats.front().makespan_ns;

@@ -39,6 +39,10 @@ void end_observed_run(StoreWriter& writer, const ObservedRun& ended);
 // kMostWindows, of more those that are nearest to each other become one.
 inline constexpr std::size_t kMostWindows = 256;
 void set_collect_windows(StoreWriter& writer, std::vector<CollectWindow> windows);
+// "2000000000-3000000000 5000000000-", as meta keeps them: the last is open. At most kMostWindows.
+std::string stored_windows(std::vector<CollectWindow> windows);
+// What makes no sense is left out.
+std::vector<CollectWindow> windows_in(const std::string& stored);
 // "from 2.0 s to 3.0 s", of many "in 12 windows from 2.0 s to 60.0 s, 4.1 s in all".
 std::string windows_text(std::span<const CollectWindow> windows);
 

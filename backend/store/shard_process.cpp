@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "backend/store/observed_run.h"
 #include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
@@ -57,6 +58,7 @@ void write_shard_process(Database& db, const ShardProcess& of) {
   insert.run("process_begin_ns", std::to_string(process.begin_ns));
   if (process.end_ns) insert.run("process_end_ns", std::to_string(*process.end_ns));
   insert.run("process_ranks", text_of(process.claims));
+  if (!of.windows.empty()) insert.run("process_windows", stored_windows(of.windows));
 }
 
 void read_process_fact(std::optional<ShardProcess>& of, std::string_view key, const std::string& value) {
@@ -71,6 +73,7 @@ void read_process_fact(std::optional<ShardProcess>& of, std::string_view key, co
   if (key == "process_begin_ns") process.begin_ns = number_in<std::int64_t>(value);
   if (key == "process_end_ns") process.end_ns = number_in<std::int64_t>(value);
   if (key == "process_ranks") process.claims = claims_of(value);
+  if (key == "process_windows") of->windows = windows_in(value);
 }
 
 }  // namespace spscope

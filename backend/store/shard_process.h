@@ -1,12 +1,14 @@
 // What the shard of a process that spscope attach watches says of that process: keys of meta, which begin with
-// "process". They are there from the process's first moment on, so that its rank is decided alike by attach, which sees
-// all processes end, and by recover, when attach was killed.
+// "process". They are there from the process's first moment on, so that recover decides its rank, and knows its
+// windows, as attach does, which sees all processes end.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "backend/record/collect_windows.h"
 #include "backend/record/process_ranks.h"
 
 namespace spscope {
@@ -16,6 +18,7 @@ class Database;
 struct ShardProcess {
   ProcessLife process;  // without `device`, which its tracks say
   std::string host, boot_id;
+  std::vector<CollectWindow> windows = {};  // in which its events were wanted, on the raw clock; none: always
 };
 
 // In place of what the shard said.

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -28,24 +27,16 @@ namespace {
 
 constexpr std::int64_t kPatienceNs = 5'000'000'000;  // the program waits so long in its start
 
-// The first descriptors are the program's, also where it has closed them: it goes on to read and write there.
-int above_standard(int number) {
-  if (number < 0 || number > STDERR_FILENO) return number;
-  const int above = ::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
-  ::close(number);
-  errno = error;
-  return above;
-}
-
 // REQUIRES: all signals are blocked. A limit of the size of files (ulimit -f) raises SIGXFSZ, which would end the
 // program once they are not.
-void append(int file, const std::string& line) {
+void append(const OwnDescriptor& file, const std::string& line) {
   sigset_t before, of_size;
   ::sigemptyset(&before);
   ::sigpending(&before);
   ::sigemptyset(&of_size);
   ::sigaddset(&of_size, SIGXFSZ);
-  const bool is_limited = ::write(file, line.data(), line.size()) < 0 && errno == EFBIG;
+  const auto write = [&](int number) { return ::write(number, line.data(), line.size()); };
+  const bool is_limited = file.use(write) < 0 && errno == EFBIG;
   const timespec at_once = {};
   if (is_limited && ::sigismember(&before, SIGXFSZ) == 0) ::sigtimedwait(&of_size, nullptr, &at_once);
 }
@@ -62,11 +53,11 @@ void tell_missed(int error) {
   if (no_device != std::errc() || *after_device != ':') return;
   const auto [after_inode, no_inode] = std::from_chars(after_device + 1, end, inode);
   if (no_inode != std::errc() || *after_inode != ':') return;
-  const OwnDescriptor file(
-      above_standard(::open(after_inode + 1, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
+  const OwnDescriptor opened(::open(after_inode + 1, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const OwnDescriptor file = opened.above_standard();
   const std::string line =
       std::to_string(::getpid()) + " " + std::to_string(error) + " " + program_invocation_short_name + "\n";
-  if (file.leads_to(device, inode)) append(file.number(), line);
+  if (file.leads_to(device, inode)) append(file, line);
   file.close();
 }
 
@@ -77,9 +68,11 @@ int connect_in_time(const OwnDescriptor& socket, const sockaddr_un& address, soc
   for (;;) {
     const std::int64_t left_us = (give_up_ns - now_ns()) / 1000, wait_us = std::max(left_us, kLastTryUs);
     const timeval patience = {.tv_sec = wait_us / 1'000'000, .tv_usec = wait_us % 1'000'000};
-    if (!socket.is_ours()) return EBADF;
-    ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0) return 0;
+    socket.use([&](int number) { return ::setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); });
+    const auto connect = [&](int number) {
+      return ::connect(number, reinterpret_cast<const sockaddr*>(&address), bytes);
+    };
+    if (socket.use(connect) == 0) return 0;
     if (errno != EINTR || left_us <= 0) return errno;
   }
 }
@@ -92,14 +85,13 @@ OwnDescriptor connect_to(std::string_view name, std::int64_t give_up_ns) {
   if (name.empty() || name.size() >= sizeof address.sun_path) return none;
   std::copy(name.begin(), name.end(), address.sun_path + 1);
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  const OwnDescriptor socket(above_standard(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)));
-  const int error = socket.number() < 0 ? errno : connect_in_time(socket, address, bytes, give_up_ns);
+  const OwnDescriptor socket = OwnDescriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)).above_standard();
+  const int error = socket.exists() ? connect_in_time(socket, address, bytes, give_up_ns) : errno;
   if (error != 0) tell_missed(error);
   ucred peer = {};
   socklen_t length = sizeof peer;
-  if (error == 0 && socket.is_ours() && ::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-      peer.uid == ::geteuid())
-    return socket;
+  const auto ask_peer = [&](int number) { return ::getsockopt(number, SOL_SOCKET, SO_PEERCRED, &peer, &length); };
+  if (error == 0 && socket.use(ask_peer) == 0 && peer.uid == ::geteuid()) return socket;
   socket.close();
   return none;
 }
@@ -111,13 +103,24 @@ SharedTrace* map(int fd) {
   return static_cast<SharedTrace*>(memory);
 }
 
+// As poll(2): 1 when something came, 0 when nothing did in that time.
+int wait_for_packet(const OwnDescriptor& socket, int most_ms) {
+  return socket.use([&](int number) {
+    pollfd readable = {.fd = number, .events = POLLIN, .revents = 0};
+    return ::poll(&readable, 1, most_ms);
+  });
+}
+
+int left_ms(std::int64_t give_up_ns) {
+  return static_cast<int>(std::max<std::int64_t>(0, give_up_ns - now_ns()) / 1'000'000);
+}
+
 // The memory that comes with the answer; nothing: refused, no answer, or it cannot be taken, which is told.
 SharedTrace* receive_memory(const OwnDescriptor& socket, std::int64_t give_up_ns) {
-  pollfd readable = {.fd = socket.number(), .events = POLLIN, .revents = 0};
   int ready = 0;
-  do ready = ::poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(0, give_up_ns - now_ns()) / 1'000'000));
+  do ready = wait_for_packet(socket, left_ms(give_up_ns));
   while (ready < 0 && errno == EINTR);
-  if (ready != 1 || !socket.is_ours()) return nullptr;
+  if (ready != 1) return nullptr;
   char answer = 0;
   iovec data = {.iov_base = &answer, .iov_len = 1};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -126,7 +129,8 @@ SharedTrace* receive_memory(const OwnDescriptor& socket, std::int64_t give_up_ns
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (::recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC) != 1 || answer != kAttachAccepted) return nullptr;
+  const auto receive = [&](int number) { return ::recvmsg(number, &message, MSG_CMSG_CLOEXEC); };
+  if (socket.use(receive) != 1 || answer != kAttachAccepted) return nullptr;
   const cmsghdr* const head = CMSG_FIRSTHDR(&message);
   // A process that may open no more files gets the answer without the descriptor.
   const bool has_memory = head != nullptr && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int));
@@ -134,35 +138,20 @@ SharedTrace* receive_memory(const OwnDescriptor& socket, std::int64_t give_up_ns
   fault.error = EMFILE;
   SharedTrace* memory = nullptr;
   if (has_memory) {
-    int given = -1;
-    std::memcpy(&given, CMSG_DATA(head), sizeof given);
-    given = above_standard(given);
-    if (given >= 0) memory = map(given);
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(head), sizeof number);
+    const OwnDescriptor given = OwnDescriptor(number).above_standard();
+    const auto map_it = [&](int of_memory) { return (memory = map(of_memory)) != nullptr ? 0 : -1; };
     fault.error = errno;
-    if (given >= 0) ::close(given);
+    if (given.exists() && given.use(map_it) != 0) fault.error = errno;
+    given.close();
   }
-  if (memory == nullptr && socket.is_ours())
-    static_cast<void>(::send(socket.number(), &fault, sizeof fault, MSG_NOSIGNAL));
+  const auto tell_fault = [&](int number) { return ::send(number, &fault, sizeof fault, MSG_NOSIGNAL); };
+  if (memory == nullptr) socket.use(tell_fault);
   return memory;
 }
 
 }  // namespace
-
-OwnDescriptor::OwnDescriptor(int number) : number_(number) {
-  struct stat of = {};
-  if (number < 0 || ::fstat(number, &of) != 0) return;
-  device_ = of.st_dev;
-  inode_ = of.st_ino;
-}
-
-bool OwnDescriptor::leads_to(dev_t device, ino_t inode) const {
-  struct stat now = {};
-  return number_ >= 0 && ::fstat(number_, &now) == 0 && now.st_dev == device && now.st_ino == inode;
-}
-
-void OwnDescriptor::close() const {
-  if (is_ours()) ::close(number_);
-}
 
 std::optional<Connection> Connection::open() {
   const char* const name = std::getenv(kAttachVariable);
@@ -171,27 +160,24 @@ std::optional<Connection> Connection::open() {
   AttachRequest request;
   request.rank = first_rank().value_or(-1);
   SharedTrace* memory = nullptr;
-  if (socket.is_ours() &&
-      ::send(socket.number(), &request, sizeof request, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof request))
-    memory = receive_memory(socket, give_up_ns);
+  const auto ask = [&](int number) { return ::send(number, &request, sizeof request, MSG_NOSIGNAL); };
+  if (socket.use(ask) == static_cast<ssize_t>(sizeof request)) memory = receive_memory(socket, give_up_ns);
   if (memory != nullptr) return Connection(socket, memory);
   socket.close();
   return std::nullopt;
 }
 
 bool Connection::wait_for_end(int most_ms) const {
-  if (!socket_.is_ours()) return true;
-  pollfd readable = {.fd = socket_.number(), .events = POLLIN, .revents = 0};
-  if (::poll(&readable, 1, most_ms) <= 0) return false;
+  const int ready = wait_for_packet(socket_, most_ms);
+  if (ready <= 0) return ready < 0 && errno == EBADF;
   // A byte says that windows have changed; without one it is the end.
-  if (!socket_.is_ours()) return true;
   char byte = 0;
-  const ssize_t received = ::recv(socket_.number(), &byte, 1, MSG_DONTWAIT);
+  const ssize_t received = socket_.use([&](int number) { return ::recv(number, &byte, 1, MSG_DONTWAIT); });
   return received == 0 || (received < 0 && errno != EAGAIN);
 }
 
 void Connection::close() const {
-  if (socket_.is_ours()) ::shutdown(socket_.number(), SHUT_RDWR);
+  socket_.use([](int number) { return ::shutdown(number, SHUT_RDWR); });
 }
 
 void Connection::leave_to_parent() const {

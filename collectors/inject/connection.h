@@ -1,32 +1,13 @@
 // Connection: of a program to the `spscope attach` that started it, and the memory that it got from there.
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 
 #include "backend/record/shared_trace.h"
+#include "collectors/inject/own_descriptor.h"
 
 namespace spscope::inject {
-
-// A descriptor with what it leads to. A program may close descriptors that it does not know, as daemons and sandboxes
-// do, and get their numbers anew: each use of the number asks is_ours() first.
-class OwnDescriptor {
- public:
-  // -1: none, which is nobody's.
-  explicit OwnDescriptor(int number);
-
-  bool is_ours() const { return leads_to(device_, inode_); }
-  bool leads_to(dev_t device, ino_t inode) const;
-  int number() const { return number_; }
-  void close() const;
-
- private:
-  int number_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-};
 
 class Connection {
  public:

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -52,18 +54,19 @@ class Injected {
         collectors_.push_back({row.name, std::move(collector), sink_.collector(row.name)});
     }
     tell_notes();
-    {
-      const std::lock_guard lock(window_mutex_);
-      may_turn_ = process.windows != nullptr;
-    }
+    may_turn_ = process.windows != nullptr;
     follow_windows();
-    std::thread([this] {
+    const auto follow = [this] {
       while (!connection_.wait_for_end(next_look_ms())) {
         follow_windows();
         tell_costs();
       }
       end();
-    }).detach();
+    };
+    // Without that thread it is collected all the same, until its exit.
+    if (const std::optional<Error> failed = failure_of([&] { std::thread(follow).detach(); }))
+      sink_.note("it could start no thread that waits for windows and for the end of attach: " + text_of(*failed) +
+                 "; raise the limit of processes (ulimit -u)");
   }
 
   // By a thread of the program (launcher_variables.h).
@@ -76,10 +79,8 @@ class Injected {
 
   // What collectors still have is in the memory before the connection ends.
   void end() noexcept {
-    {
-      const std::lock_guard lock(window_mutex_);
-      may_turn_ = false;
-    }
+    may_turn_ = false;
+    while (turning_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const std::lock_guard lock(mutex_);
     if (ended_ || ::getpid() != pid_) return;
     ended_ = true;
@@ -107,27 +108,44 @@ class Injected {
     for (const Started& one : collectors_)
       for (const std::string& text : one.collector->notes()) note(one.name, text, one.number);
   }
-  // While no window is near, collectors rest.
-  void turn(bool on) noexcept {
-    if (!may_turn_ || std::exchange(are_on_, on) == on) return;
-    for (const Started& one : collectors_) on ? one.collector->resume() : one.collector->pause();
+  // While no window is near, collectors rest. Says whether it turned them on. Nobody waits in here, and no mutex is
+  // held: the thread that turns them needs locks of CUPTI's, which a thread of the program holds in profiler_called().
+  // A thread that finds another one turning leaves it to that one, which looks once more when it is done.
+  bool turn() noexcept {
+    bool turned_on = false;
+    while (may_turn_ && is_wanted() != are_on_ && !turning_.exchange(true)) {
+      const bool on = is_wanted();
+      if (may_turn_ && are_on_.exchange(on) != on) {
+        for (const Started& one : collectors_) on ? one.collector->resume() : one.collector->pause();
+        turned_on = on;
+      }
+      turning_ = false;
+    }
+    return turned_on;
   }
+  bool is_wanted() const noexcept { return num_opening_ > 0 || windows_.need_events(now_ns()); }
   void follow_windows() {
-    const std::lock_guard lock(window_mutex_);
-    const bool was_on = are_on_;
-    turn(windows_.need_events(now_ns()));
-    const std::int64_t late_ns = are_on_ && !was_on ? now_ns() - windows_.newest()->begin_ns : 0;
+    const std::int64_t begin_ns = now_ns();
+    const std::optional<CollectWindow> newest = turn() ? windows_.newest() : std::nullopt;
+    // A window that had ended before is not the one that they are turned on for: that one has not been opened yet.
+    const std::int64_t late_ns = newest && newest->end_ns > begin_ns ? now_ns() - newest->begin_ns : 0;
     if (late_ns > 0)
       sink_.note("it began to collect " + std::to_string(late_ns / 1'000'000 + 1) +
                  " ms after the window had opened; leave the program a free core");
   }
-  // By the thread of the program that calls.
+  // By the thread of the program that calls. Collectors are on before the window opens, unless another thread turns
+  // them just then; that one says how late they were.
   void profiler_called(bool starts) noexcept {
     if (::getpid() != pid_) return;
-    const std::lock_guard lock(window_mutex_);
-    if (!starts) return windows_.close(now_ns());
-    turn(true);
-    windows_.open(now_ns());
+    if (starts) {
+      ++num_opening_;
+      static_cast<void>(turn());
+    }
+    {
+      const std::lock_guard lock(range_mutex_);
+      starts ? windows_.open(now_ns()) : windows_.close(now_ns());
+    }
+    num_opening_ -= starts;
   }
   int next_look_ms() const {
     constexpr std::int64_t kMostNs = std::int64_t{kTellCostsMs} * 1'000'000;
@@ -149,9 +167,11 @@ class Injected {
   std::mutex variables_mutex_;  // of what follows
   LauncherVariables variables_;
   CollectWindows& windows_;
-  std::mutex window_mutex_;                // of the next two, and of turning collectors on and off
-  bool may_turn_ = false, are_on_ = true;  // collectors begin at work
-  std::mutex mutex_;                       // of what follows
+  std::mutex range_mutex_;                            // of opening and closing ranges, and of nothing that calls CUPTI
+  std::atomic<int> num_opening_{0};                   // threads that are about to open one
+  std::atomic<bool> turning_{false};                  // a thread turns collectors on or off
+  std::atomic<bool> may_turn_{false}, are_on_{true};  // collectors begin at work
+  std::mutex mutex_;                                  // of what follows, but that collectors_ stays from start() on
   bool ended_ = false;
   std::vector<Started> collectors_;
   std::set<std::string> told_;

@@ -1,6 +1,9 @@
 // The entry points of libcupti that spscope calls. Signatures are checked by NVIDIA's headers.
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "tests/fake_cupti/fake.h"
 
 namespace spscope::fake_cupti {
@@ -147,6 +150,8 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 }
 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(fake().settings.slow_ms));
+  const CallsLock calls(fake().of_calls);
   const Lock lock(fake().mutex);
   fake().kinds.erase(kind);
   return CUPTI_SUCCESS;

@@ -117,7 +117,7 @@ void worked(const FakeDriverWork* work) {
   }
 }
 
-// As CUPTI does, without a lock: whoever is called back may call it.
+// Whoever is called back may call CUPTI.
 void passed(std::uint32_t callback, bool after) {
   CUpti_CallbackFunc tell = nullptr;
   {
@@ -126,6 +126,8 @@ void passed(std::uint32_t callback, bool after) {
   }
   CUpti_CallbackData data = {};
   data.callbackSite = after ? CUPTI_API_EXIT : CUPTI_API_ENTER;
+  std::unique_lock calls(fake().of_calls, std::defer_lock);
+  if (fake().settings.slow_ms > 0) calls.lock();
   if (tell != nullptr) tell(fake().user, CUPTI_CB_DOMAIN_DRIVER_API, callback, &data);
 }
 

@@ -69,11 +69,13 @@ struct State {
   std::string fault;
 };
 struct Fake : State {
-  std::mutex mutex;  // held while callbacks run, as CUPTI holds locks of its own
+  std::mutex mutex;               // held while callbacks run, as CUPTI holds locks of its own
+  std::recursive_mutex of_calls;  // likewise while the program is called back, with settings.slow_ms
 };
 
 Fake& fake();
 using Lock = std::lock_guard<std::mutex>;
+using CallsLock = std::lock_guard<std::recursive_mutex>;
 inline bool enabled(CUpti_ActivityKind kind) { return fake().kinds.contains(kind); }
 
 // The planted result of a call; CUPTI_SUCCESS when it works.

@@ -12,10 +12,10 @@ struct Number {
   std::string_view name;
   int Settings::*value;
 };
-constexpr Number kNumbers[] = {{"drop", &Settings::drop},      {"untimed", &Settings::untimed},
-                               {"damage", &Settings::damage},  {"shapes", &Settings::shapes},
-                               {"late", &Settings::late},      {"kernel_bytes", &Settings::kernel_bytes},
-                               {"version", &Settings::version}};
+constexpr Number kNumbers[] = {{"drop", &Settings::drop},       {"untimed", &Settings::untimed},
+                               {"damage", &Settings::damage},   {"shapes", &Settings::shapes},
+                               {"late", &Settings::late},       {"kernel_bytes", &Settings::kernel_bytes},
+                               {"slow_ms", &Settings::slow_ms}, {"version", &Settings::version}};
 
 }  // namespace
 

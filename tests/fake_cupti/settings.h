@@ -11,6 +11,7 @@
 //   shapes=N          kernels have N different grids; else each has its own
 //   silent=1          it steps over no record, as CUPTI 13.4 where there is no driver
 //   silent=start      likewise until it has asked for a buffer
+//   slow_ms=N         disabling a kind takes so long, and then a lock that is held while the program is called back
 //   version=N         what cuptiGetVersion() tells, in place of its own
 #pragma once
 
@@ -23,7 +24,7 @@ namespace spscope::fake_cupti {
 struct Settings {
   std::string other;
   std::map<std::string, int> failures;  // by CALL or CALL.KIND
-  int drop = 0, untimed = 0, damage = 0, shapes = 0, late = 0;
+  int drop = 0, untimed = 0, damage = 0, shapes = 0, late = 0, slow_ms = 0;
   int kernel_bytes = 0, version = 0;  // 0: its own
   bool silent = false, silent_at_start = false;
 };

@@ -232,10 +232,13 @@ class AttachTest(Scripted):
             self.assertRegex(done.stderr, r'^error SPS-127: the program could not be started: "no-such-program": No such file')
             Path(self.library).unlink(missing_ok=True)  # of both, the program is the user's own mistake
 
-    def test_forked_child_is_off(self):
-        self.attach(PROGRAM, "init", "sleep", 100, "fork", "init", "sleep", 100, "exit", 4, code=4)
-        self.assertEqual(len(self.published()), 1)
-        self.assertEqual(sum(int(t["events"]) for t in self.rows(TRACKS)), sum(self.published().values()))
+    def test_programs_of_one_process_have_names_of_their_own(self):
+        """Here names are cut before they differ."""
+        words = (PROGRAM, "init", "set", "NAME", "x" * 50, "sleep", 100, "exec", "init", "set", "NAME", "x" * 50, "sleep", 100)
+        said = json.loads(self.attach("--json", *words).stdout.splitlines()[-1])
+        first, second = (row["process"] for row in said["collectors"] if row["name"] == "scripted")
+        self.assertEqual(second, first.replace(")", ", program 2)"))
+        self.assertEqual([row["process"] for row in self.rows(TRACKS)], [first, second])
 
     def test_ranks_of_launchers(self):
         """The first of them counts: a batch script of Slurm has a rank of its own."""
@@ -270,15 +273,17 @@ class AttachTest(Scripted):
         counters = self.rows("SELECT count(*) AS tracks FROM track WHERE name = 'GPU 0 power (W)'")
         self.assertEqual(counters, [{"tracks": "1"}])
 
-    def test_a_shard_that_is_finished_slowly_keeps_no_process_waiting(self):
-        """The pipe that commits are told to is full until the second process has begun."""
+    def test_a_shard_that_is_written_slowly_keeps_no_process_waiting(self):
+        """The pipe that commits are told to is full until the second process has begun. What the first says of its rank belongs
+        into that shard."""
         pipe = self.home / "told"
         os.mkfifo(pipe)
         told = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
         self.addCleanup(os.close, told)
         fcntl.fcntl(told, fcntl.F_SETPIPE_SZ, 4096)
         os.write(told, b"x" * 4096)
-        command = self.command("--acknowledge", pipe, "sh", "-c", "\"$@\"; \"$@\"", "sh", PROGRAM, "init", "sleep", 200)
+        command = self.command("--acknowledge", pipe, "sh", "-c", "\"$@\"; \"$@\"", "sh", PROGRAM, "init", "sleep", 200, "set", "RANK",
+                               1)
         with subprocess.Popen(command, env=self.environment, stderr=subprocess.DEVNULL) as process:
             until = time.monotonic() + 30
             while process.poll() is None:

@@ -1,13 +1,16 @@
 """What tests of programs under `spscope attach` share: a program, a library and the folders that attach uses, each test with
 its own."""
+import contextlib
 import csv
 import io
 import os
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -69,6 +72,24 @@ class Attached(unittest.TestCase):
         stranger = subprocess.Popen([sys.executable, "-c", STRANGER, name, str(uid)], stderr=subprocess.DEVNULL)
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
+
+    def kill_and_recover(self, attach, query, number, before_recover=lambda: None):
+        """Kills attach once its shards give so many rows in all, and makes a file of them. What recover says."""
+        found, until = 0, time.monotonic() + 60
+        while found < number:
+            self.assertIsNone(attach.poll())
+            self.assertLess(time.monotonic(), until)
+            found = 0
+            for shard in (self.home / "scratch").glob("spscope-*/*.db"):
+                with contextlib.suppress(sqlite3.Error), contextlib.closing(
+                        sqlite3.connect(f"file:{shard}?mode=ro", uri=True)) as database:
+                    found += len(database.execute(query).fetchall())
+            time.sleep(0.01)
+        attach.kill()
+        attach.wait()
+        before_recover()
+        return subprocess.run([self.SPSCOPE, "recover", self.out, "-o", self.out], env=self.environment, capture_output=True,
+                              text=True, check=False)
 
     def rows(self, query):
         done = subprocess.run([self.SPSCOPE, "sql", self.out, query, "--csv"], capture_output=True, text=True, check=True)

@@ -1,8 +1,9 @@
 """Programs under `spscope attach` on a machine that is short of something, or that others use, too: whatever it is, output and
 exit code stay the program's, and each event is in the file or counted.
 
-Usage: pressure_test.py SPSCOPE PROGRAM LIBRARY [CLASS...]
+Usage: pressure_test.py SPSCOPE PROGRAM LIBRARY [CLASS...] [--processes N] [--live N] [--files N]
 """
+import argparse
 import contextlib
 import ctypes
 import errno
@@ -19,7 +20,30 @@ from pathlib import Path
 
 from attached import HAS_MOUNTS, Attached, Scripted
 
-Attached.SPSCOPE, PROGRAM, Attached.LIBRARY = (str(Path(path).resolve()) for path in sys.argv[1:4])
+parser = argparse.ArgumentParser()
+for name in ("spscope", "program", "library"):
+    parser.add_argument(name, type=lambda path: str(Path(path).resolve()))
+parser.add_argument("classes", nargs="*")
+parser.add_argument("--processes", type=int, default=1200, help="of WideTest, in all")
+parser.add_argument("--live", type=int, default=400, help="of them at once")
+parser.add_argument("--files", type=int, default=256, help="that attach may open")
+OPTIONS = parser.parse_args()
+Attached.SPSCOPE, PROGRAM, Attached.LIBRARY = OPTIONS.spscope, OPTIONS.program, OPTIONS.library
+# Starts so many programs in all, so many at once, which wait for one another, and ends them by a signal.
+IN_ROUNDS = """import os, signal, subprocess, sys
+left, live = int(sys.argv[1]), int(sys.argv[2])
+while left > 0:
+    reader, writer = os.pipe()
+    programs = [subprocess.Popen(sys.argv[3:], stdout=writer) for _ in range(min(left, live))]
+    os.close(writer)
+    with os.fdopen(reader) as lines:
+        for _ in programs:
+            assert next(lines) == "ready\\n"
+        for program in programs:
+            program.send_signal(signal.SIGUSR1)
+        for program in programs:
+            program.wait()
+    left -= len(programs)"""
 ACCEPT = {"x86_64": 288, "aarch64": 242}.get(os.uname().machine)  # the number of accept4()
 
 
@@ -121,10 +145,21 @@ class PressureTest(Stored):
         self.assertEqual(other.read_text(), "")
 
     def test_a_process_that_finds_no_attach_is_named(self):
-        """As in another network namespace: nobody has the name there."""
-        done = self.attach("sh", "-c", "SPSCOPE_ATTACH=nobody exec \"$@\"", "sh", PROGRAM, "init", "exit", 3, code=3)
-        self.assertRegex(done.stderr, r"cuda_program \(process \d+\): not collected: nobody listened .* network namespace")
-        self.assertIn("1 process that started CUDA could not be collected", done.stderr)
+        """As in another network namespace: nobody has the name there. The file says so, also where attach was killed."""
+        for end, code in (("exit 3", 3), ("kill -KILL $PPID", -signal.SIGKILL)):
+            script = f"SPSCOPE_ATTACH=nobody \"$@\"; SPSCOPE_ATTACH=nobody \"$@\"; \"$@\" sleep 300; {end}"
+            done = subprocess.run(self.command("sh", "-c", script, "sh", PROGRAM, "init"), stderr=subprocess.PIPE, text=True,
+                                  env=self.environment, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
+            if code == 3:
+                self.assertRegex(done.stderr, r"cuda_program \(process \d+\): not collected: nobody listened .* network namespace")
+                self.assertIn("2 processes could not be collected", done.stderr)
+            else:
+                subprocess.run([self.SPSCOPE, "recover", self.out, "-o", self.out], env=self.environment, check=True,
+                               stdout=subprocess.DEVNULL)
+            (said,) = self.rows("SELECT message FROM incident WHERE message LIKE 'attach did not collect %'")
+            self.assertRegex(said["message"], r"cuda_program \(process \d+\), nor 1 more like it: nobody listened")
+            self.out.unlink()
 
     def test_notes_of_those_whom_nobody_heard_are_bounded(self):
         """Each is counted, also those whose lines are beyond what a piece of the file holds."""
@@ -170,13 +205,6 @@ class PressureTest(Stored):
         self.assertEqual((known, recovered["lost"]), (published + samples, said["lost"]))
         self.assertEqual(self.value("SELECT count(*) FROM incident WHERE message LIKE '% events were not stored, since%'"), 1)
 
-    def test_more_processes_than_files_may_be_open(self):
-        self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
-        self.attach("sh", "-c", "for i in $(seq 40); do \"$@\"; done", "sh", PROGRAM, "init", "sleep", 20,
-                    limits="ulimit -n 64")
-        self.assertEqual(len(self.published()), 40)
-        self.assertEqual(self.stored(), {pid: count for pid, count in self.published().items() if count})  # one may end before
-
     def test_processes_that_cannot_be_collected_are_counted_and_harm_none(self):
         """Ten at once are too many; the two after them are not."""
         self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
@@ -190,6 +218,7 @@ class PressureTest(Stored):
         self.assertEqual(self.value("SELECT count(*) FROM track WHERE rank = 5"), 2)
         self.assertRegex(done.stderr, r"not collected: .*Too many open files; raise the limit of open files \(ulimit -n\)")
         self.assertNotIn("File exists", done.stderr)
+        self.assertGreater(self.value("SELECT count(*) FROM incident WHERE message LIKE 'attach did not collect %'"), 0)
         self.assertIn(f"  {said['not_collected']} processes could not be collected", done.stderr)
 
     def test_the_limit_of_open_files_is_raised_for_attach_alone(self):
@@ -229,15 +258,26 @@ class PressureTest(Stored):
 
 class WideTest(Stored):
     def test_more_processes_than_attach_may_open_files(self):
-        """Where the machine is busy with something else some wait too long, or end before their first event."""
+        """Each takes four files of attach while it lives. Those beyond that are counted, and the next ones are collected again."""
         self.environment["SPSCOPE_SCRIPT"] = "most=20 every_us=50"
-        done = self.attach("--json", "sh", "-c", "seq 1200 | xargs -P 48 -I {} \"$@\"", "sh", PROGRAM, "init", "sleep", 10,
-                           limits="ulimit -n 1024")
+        done = self.attach("--json", sys.executable, "-c", IN_ROUNDS, OPTIONS.processes, OPTIONS.live, PROGRAM, "init", "signals",
+                           limits=f"ulimit -n {OPTIONS.files}")
         said = json.loads(done.stdout.splitlines()[-1])
-        self.assertEqual(said["processes"] + said["not_collected"], 1200, done.stderr[-2000:])
-        self.assertGreater(said["processes"], 600)
+        self.assertEqual(said["processes"] + said["not_collected"], OPTIONS.processes, done.stderr[-2000:])
+        rounds = OPTIONS.processes // OPTIONS.live
+        self.assertGreater(said["processes"], rounds * min(OPTIONS.live, OPTIONS.files // 4) // 2)
+        self.assertIn("Too many open files", done.stderr)
         self.assertEqual(self.stored(), {pid: events for pid, events in self.published().items() if events > 0})
+
+    def test_a_driver_that_never_answers_keeps_attach_no_longer(self):
+        self.environment.update(SPSCOPE_FAKE_NVML=f"gate={self.home}/never", LD_LIBRARY_PATH=os.environ["FAKE_NVML"])
+        begin = time.monotonic()
+        done = self.attach(PROGRAM, "init", "sleep", 100)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertIn("nvml: the driver did not answer for 5 s", done.stderr)
+        self.assertEqual(self.value("SELECT count(*) FROM collector WHERE name = 'nvml'"), 1)
+        self.assertEqual(self.stored(), self.published())
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    unittest.main(argv=[sys.argv[0], *OPTIONS.classes])

@@ -3,13 +3,10 @@ NCCL: each process is the rank that the program would call it, by attach and by 
 
 Usage: ranks_test.py SPSCOPE PROGRAM LIBRARY CUPTI_FOLDER
 """
-import contextlib
 import json
 import shlex
-import sqlite3
 import subprocess
 import sys
-import time
 import unittest
 from pathlib import Path
 
@@ -99,30 +96,14 @@ class Ranks(Attached):
         self.assertEqual(self.stored(), {2: [None]})
         self.assertNotIn("rank", done.stderr)
 
-    def told(self):
-        """How many processes have told attach what NCCL says of them and what they did, as their shards do."""
-        told = 0
-        for shard in (self.home / "scratch").glob("spscope-*/*.db"):
-            with contextlib.suppress(sqlite3.Error), contextlib.closing(
-                    sqlite3.connect(f"file:{shard}?mode=ro", uri=True)) as database:
-                claims = database.execute("SELECT value FROM meta WHERE key = 'process_ranks' AND EXISTS (SELECT 1 FROM chunk)")
-                told += any("\n5 " in f"\n{text}" for text, in claims)
-        return told
-
     def test_recover_gives_the_same_ranks(self):
         """attach is killed once it knows what NCCL says, and before its processes end."""
         workers = [("", gpu, (*join(7, 2, 1 - gpu), "meet", self.home / "met-0", 3)) for gpu in (0, 1)]
+        query = ("SELECT 1 FROM meta WHERE key = 'process_ranks' AND instr(char(10) || value, char(10) || '5 ') > 0 AND EXISTS "
+                 "(SELECT 1 FROM chunk)")
         with subprocess.Popen(self.command("sh", "-c", self.script(workers, "SLURM_PROCID=0")), env=self.environment,
                               stderr=subprocess.DEVNULL) as attach:
-            until = time.monotonic() + 60
-            while self.told() < 2:
-                self.assertIsNone(attach.poll())
-                self.assertLess(time.monotonic(), until)
-                time.sleep(0.01)
-            attach.kill()
-        (self.home / "met-0/end").touch()
-        done = subprocess.run([self.SPSCOPE, "recover", self.out, "-o", self.out], env=self.environment, capture_output=True,
-                              text=True, check=False)
+            done = self.kill_and_recover(attach, query, 2, (self.home / "met-0/end").touch)
         self.assertEqual(self.stored(), {0: [1], 1: [0]}, done.stderr)
         self.assertIn(f"  NCCL gives the ranks of 2 processes; {NO_SLURM}\n", done.stdout)
         self.assertEqual(self.value("SELECT ranks FROM workload"), 2)

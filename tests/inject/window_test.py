@@ -65,6 +65,37 @@ class WindowTest(CollectTest):
                 self.assertRegex(text, r"collected +from [\d.]+ s to .* of the program")
                 self.expect_balance()
 
+    def windows(self):
+        """Of the file, the end of an open one as None."""
+        (row,) = self.rows("SELECT value FROM meta WHERE key = 'collected_ns'")
+        return [tuple(int(time) if time else None for time in window.split("-")) for window in row["value"].split()]
+
+    def test_the_first_of_many_ranges_is_known(self):
+        """Of more than attach and the process remember."""
+        self.window = ("--profiler-ranges",)
+        self.attach(PROGRAM, "open", cupti_of(13), "init", "profile", "Start", "work", 3, "profile", "Stop",
+                    *("profile", "Start", "profile", "Stop") * 4200)
+        (times,) = self.rows("SELECT min(start) AS first, max(start) AS last FROM CUPTI_ACTIVITY_KIND_KERNEL")
+        begin_ns, end_ns = self.windows()[0]
+        self.assertTrue(begin_ns <= int(times["first"]) and int(times["last"]) < end_ns, times)
+
+    def test_recover_knows_the_ranges(self):
+        self.window = ("--profiler-ranges",)
+        attach = self.start(PROGRAM, "open", cupti_of(13), "init", "off", "profile", "Start", "work", 3, "profile", "Stop",
+                            "profile", "Start", "work", 2, "sleep", 10000)
+        query = "SELECT 1 FROM meta WHERE key = 'process_windows' AND value LIKE '%-% %-' AND EXISTS (SELECT 1 FROM chunk)"
+        self.kill_and_recover(attach, query, 1)
+        (first, second) = self.windows()
+        self.assertTrue(first[0] < first[1] < second[0] and second[1] is None, (first, second))
+
+    def test_a_range_that_begins_while_collectors_are_turned_off(self):
+        """A second after the one before. CUPTI holds a lock while it calls back, and needs it to turn them off."""
+        self.window = ("--profiler-ranges",)
+        self.environment["SPSCOPE_FAKE_CUPTI"] = "slow_ms=50"
+        again = ("sleep", 1150, "profile", "Start", "work", 2, "profile", "Stop")
+        self.attach(PROGRAM, "open", cupti_of(13), "init", "off", "profile", "Start", "work", 3, "profile", "Stop", *again, *again)
+        self.assertEqual(len(self.windows()), 3)
+
     @unittest.skipIf(os.environ.get("SPSCOPE_SANITIZED"), "records that a slow program loses are missing in the file of the whole")
     def test_a_sixtieth_takes_a_sixtieth(self):
         """Of the file of the whole, beyond a file without events. Scattered times pack worse in few events than in many."""
@@ -90,10 +121,8 @@ class WindowTest(CollectTest):
         _, said = attach.communicate(timeout=100)
         self.assertEqual(attach.returncode, 6, said)
         self.assertEqual(self.kernels(), kernels_of((6, 25), (33, 43)))
-        (row,) = self.rows("SELECT value FROM meta WHERE key = 'collected_ns'")
-        windows = [tuple(map(int, window.split("-"))) for window in row["value"].split()]
         samples = [int(row["time_ns"]) for row in self.rows("SELECT time_ns FROM counter")]
-        self.assertEqual([time for time in samples if not any(begin <= time < end for begin, end in windows)], [])
+        self.assertEqual([at for at in samples if not any(begin <= at < end for begin, end in self.windows())], [])
         self.assertIn(f"spscope attach: kill -USR1 {attach.pid} starts and ends collecting\n", said)
         self.assertEqual((said.count("collecting now; "), said.count("collecting has ended; ")), (2, 2), said)
         self.assertRegex(said, r"  collected from [\d.]+ s to [\d.]+ s and from [\d.]+ s to [\d.]+ s\n")
@@ -109,8 +138,7 @@ class WindowTest(CollectTest):
         stored = {int(row["call"]): int(row["start"]) for row in
                   self.rows("SELECT correlationId AS call, start FROM CUPTI_ACTIVITY_KIND_KERNEL")}
         (zero_ns,) = {begins[call] - start for call, start in stored.items()}
-        (row,) = self.rows("SELECT value FROM meta WHERE key = 'collected_ns'")
-        self.assertEqual(row["value"], "2000000000-2500000000")
+        self.assertEqual(self.windows(), [(2_000_000_000, 2_500_000_000)])
         inside = {call for call, begin_ns, recorded in kernels
                   if 2_000_000_000 <= begin_ns - zero_ns < 2_500_000_000 and (recorded or "began to collect" not in done.stderr)}
         self.assertEqual(set(stored), inside)

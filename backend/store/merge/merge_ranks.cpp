@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "backend/store/observed_run.h"
 #include "backend/store/records.h"
 
 namespace spscope {
@@ -62,6 +63,23 @@ void write_ranks(Database& out, std::span<const MergeSource> sources, const Merg
       .run(std::max<std::int64_t>(1, std::ssize(ranks.all)), RunMode::kObserved);
   if (!ranks.text.empty())
     Statement(out, "INSERT OR REPLACE INTO meta (key, value) VALUES ('ranks', ?)").run(ranks.text);
+}
+
+void write_windows(Database& out, std::span<const MergeSource> sources, const MergeClocks& clocks) {
+  Statement of_head(out, "SELECT 1 FROM meta WHERE key = 'collected_ns' AND value != ''");
+  if (of_head.step()) return;
+  std::vector<CollectWindow> windows;
+  for (const MergeSource& source : sources) {
+    if (!source.process) continue;
+    const ClockFit* const fit = clocks.fit(source, Track{.kind = TrackKind::kHostThread});
+    for (const CollectWindow& window : source.process->windows)
+      windows.push_back({std::max<std::int64_t>(0, on_run_clock(fit, window.begin_ns)),
+                         window.end_ns == CollectWindow::kOpen ? window.end_ns : on_run_clock(fit, window.end_ns)});
+  }
+  std::erase_if(windows, [](const CollectWindow& window) { return window.end_ns <= window.begin_ns; });
+  if (windows.empty()) return;
+  Statement(out, "INSERT OR REPLACE INTO meta (key, value) VALUES ('collected_ns', ?)")
+      .run(stored_windows(std::move(windows)));
 }
 
 }  // namespace spscope

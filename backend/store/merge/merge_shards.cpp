@@ -203,6 +203,7 @@ void merge_into(Database& out, std::vector<MergeSource>& sources, const MergeOpt
   const MergeClocks clocks(sources, damage);
   merge_tables(out, sources, clocks, damage);
   write_ranks(out, sources, report.ranks);
+  write_windows(out, sources, clocks);
   if (damage.tolerant) make_consistent(out, sources, damage);
   if (options.range) mark_range(out, *options.range);
 

@@ -36,23 +36,36 @@ TEST_F(CollectWindowsTest, OneIsOpenAtATimeAndNoneEndsBeforeItBegins) {
   windows->open(kBegin + 1);
   windows->close(7);
   windows->close(kEnd);
-  EXPECT_EQ(windows->all(), (std::vector<CollectWindow>{{kBegin, kBegin}}));
+  EXPECT_EQ(windows->newest(), (CollectWindow{kBegin, kBegin}));
   EXPECT_FALSE(windows->contains(kBegin));
 }
 
-TEST_F(CollectWindowsTest, TheNewestAreRemembered) {
+TEST_F(CollectWindowsTest, NoneIsForgottenBeforeItWasTaken) {
   constexpr auto kMost = static_cast<std::int64_t>(CollectWindows::kMost);
-  for (std::int64_t i = 0; i < kMost + 2; ++i) {
-    windows->open(100 + i * 10);
-    windows->close(100 + i * 10 + 5);
-  }
-  EXPECT_EQ(std::ssize(windows->all()), kMost);
-  EXPECT_EQ(windows->all().front(), (CollectWindow{120, 125}));
-  EXPECT_FALSE(windows->contains(104)) << "forgotten";
-  for (const std::int64_t begin : {std::int64_t{120}, 100 + (kMost + 1) * 10}) {
+  const auto add = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      windows->open(100 + i * 10);
+      windows->close(100 + i * 10 + 5);
+    }
+  };
+  std::vector<CollectWindow> taken;
+  std::uint64_t number = 0;
+  add(0, kMost + 2);
+  EXPECT_EQ(windows->refused(), 2u);
+  windows->take_ended(number, taken);
+  ASSERT_EQ(std::ssize(taken), kMost);
+  EXPECT_EQ(taken.front(), (CollectWindow{100, 105}));
+  add(kMost, kMost + 2);
+  EXPECT_EQ(windows->refused(), 2u);
+  EXPECT_TRUE(windows->contains(104)) << "older than all that are remembered";
+  for (const std::int64_t begin : {std::int64_t{130}, 100 + (kMost + 1) * 10}) {
     EXPECT_TRUE(windows->contains(begin) && windows->contains(begin + 4));
     EXPECT_FALSE(windows->contains(begin + 5) || windows->contains(begin - 1));
   }
+  windows->take_ended(number, taken);
+  EXPECT_EQ(std::ssize(taken), kMost + 2);
+  EXPECT_EQ(std::ssize(joined(taken, 3)), 3) << "all gaps are alike";
+  EXPECT_EQ(joined({{40, 60}, {1, 5}, {5, 7}, {9, 10}, {50, 55}}, 2), (std::vector<CollectWindow>{{1, 10}, {40, 60}}));
 }
 
 }  // namespace
