@@ -239,6 +239,8 @@ CREATE TABLE rank_usage (
   memory_bound_bytes INTEGER NOT NULL CHECK (typeof(memory_bound_bytes) = 'integer'),
   -- 1 when bytes and messages were counted by the communicator, 0 when they are the plan's
   counted INTEGER NOT NULL CHECK (counted IN (0, 1)),
+  -- mean time in which the host enqueues the work of the rank's GPU, for each post of the plan; null: not executed on GPUs
+  host_post_ns INTEGER CHECK (typeof(host_post_ns) IN ('integer', 'null')),
   PRIMARY KEY (run_id, rank)
 ) WITHOUT ROWID;
 

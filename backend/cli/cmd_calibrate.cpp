@@ -11,6 +11,7 @@
 #include "backend/base/listed.h"
 #include "backend/base/printable_stream.h"
 #include "backend/base/whole_file.h"
+#include "backend/cli/calibrate_attention.h"
 #include "backend/cli/calibrate_fit.h"
 #include "backend/cli/command.h"
 #include "backend/execute/calibrate/calibrate.h"
@@ -22,7 +23,7 @@ namespace {
 constexpr int kAnEighth = -1;  // of the SMs
 
 struct CalibrateFlags {
-  std::string output, device = std::string(executors().front().device), dtype = "fp32", fit, cluster;
+  std::string output, device = std::string(executors().front().device), dtype = "fp32", fit, attention, cluster, model;
   int tokens = 0, comm_sms = kAnEighth;
   double seconds = CalibrateOptions().seconds;
   bool force = false;
@@ -106,13 +107,26 @@ Json to_json(const Calibration& result, const CalibrateFlags& flags, const std::
     const std::string name(number.name);
     numbers[name] = {{"value", value_of(result.preset, name)}, {"source", result.preset.sources.at(name)}};
     if (!is_measured(result, name)) numbers[name]["value"] = nullptr;
+    const auto spread = result.spreads.find(name);
+    numbers[name]["spread"] = spread == result.spreads.end() ? Json() : Json(spread->second);
   }
+  Json attention = Json::array();
+  for (const AttentionTime& time : result.attention)
+    attention.push_back({{"tokens", time.tokens},
+                         {"heads", time.heads},
+                         {"head_dim", time.head_dim},
+                         {"block", time.block},
+                         {"density", time.density},
+                         {"ms", time.ms.value},
+                         {"spread", time.ms.spread}});
   return {{"schema_version", 1},
           {"device", flags.device},
           {"machine", std::move(machine)},
           {"name", result.preset.name},
           {"note", result.preset.note},
           {"numbers", std::move(numbers)},
+          {"attention", std::move(attention)},
+          {"launch_gap_ns", is_gpu(result) ? Json(result.launch_gap_ns) : Json()},
           {"fit",
            {{"attend", quality_json(result.attend)},
             {"move", quality_json(result.move)},
@@ -147,6 +161,29 @@ void print_text(std::ostream& out, const Calibration& result) {
   quality("fit of exchanges", result.link);
 }
 
+// On one GPU the numbers of links are those of its memory.
+bool has_no_link(const Calibration& result) {
+  const auto origin = result.preset.origins.find("network.link_gbps");
+  return is_gpu(result) && origin != result.preset.origins.end() && origin->second == NumberOrigin::kAssumed;
+}
+
+constexpr std::string_view kNoLink =
+    "[network] has the speed of one GPU's memory, not of a link: replace it by that of your machine, or measure where "
+    "two GPUs reach each other";
+
+// What a profile holds beside its numbers, as comments: what they cannot say. The lines of times are a table that
+// --attention reads.
+std::string comments_of(const Calibration& result) {
+  std::string text = has_no_link(result) ? fmt::format("# {}.\n", kNoLink) : "";
+  text +=
+      "# Attention that the numbers of [cost] are fitted to; spread: of the quartiles, over the median.\n"
+      "# tokens,heads,head_dim,block,density,ms,spread\n";
+  for (const AttentionTime& time : result.attention)
+    text += fmt::format("# {},{},{},{},{:.6g},{:.6g},{:.3f}\n", time.tokens, time.heads, time.head_dim, time.block,
+                        time.density, time.ms.value, time.ms.spread);
+  return text;
+}
+
 // A fit with a larger median error does not describe this machine.
 constexpr double kBadFit = 0.2;
 
@@ -160,16 +197,6 @@ void warn_of_bad_fits(std::ostream& err, const Calibration& result) {
           "idle machine\n",
           name, 100 * quality->median_relative_residual, 100 * kBadFit);
 }
-
-// On one GPU the numbers of links are those of its memory.
-bool has_no_link(const Calibration& result) {
-  const auto origin = result.preset.origins.find("network.link_gbps");
-  return is_gpu(result) && origin != result.preset.origins.end() && origin->second == NumberOrigin::kAssumed;
-}
-
-constexpr std::string_view kNoLink =
-    "[network] has the speed of one GPU's memory, not of a link: replace it by that of your machine, or measure where "
-    "two GPUs reach each other";
 
 std::string machine_note(const Calibration& result, Dtype dtype) {
   std::string note = fmt::format("spscope calibrate, {}:", dtype_name(dtype));
@@ -199,9 +226,7 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
   if (has_no_link(result))
     context.err << fmt::format("warning: {}\n  {}\n", kNoLink, result.preset.sources.at("network.link_gbps"));
   const bool complete = result.unmeasured.empty(), written = complete && !flags.output.empty();
-  if (written)
-    write_whole_file(flags.output,
-                     (has_no_link(result) ? fmt::format("# {}.\n", kNoLink) : "") + cluster_toml(result.preset));
+  if (written) write_whole_file(flags.output, comments_of(result) + cluster_toml(result.preset));
   if (context.json)
     context.out << fmt::format("{}\n", to_json(result, flags, written ? flags.output : "").dump(2));
   else
@@ -247,9 +272,15 @@ Command declare_calibrate() {
        .help =
            "CSV with times of your own runs: fits a GPU cluster's profile to them instead of measuring this machine",
        .target = &flags->fit},
+      {.names = "--attention",
+       .help = "CSV with times of an attention kernel of yours: puts it in the place of that of --cluster",
+       .target = &flags->attention,
+       .excludes = "--fit"},
       {.names = "--cluster",
-       .help = "with --fit: preset or profile to start from; else what the table's gpu and interconnect name",
+       .help = "preset or profile to start from, with --attention and with --fit; without it --fit takes what the "
+               "table's gpu and interconnect name",
        .target = &flags->cluster},
+      {.names = "--model", .help = "with --attention: model preset that the profile is for", .target = &flags->model},
       {.names = "--device",
        .help = "what is measured, as run.device; cuda: the first GPU",
        .target = &flags->device,
@@ -272,8 +303,10 @@ Command declare_calibrate() {
        .value_name = "SECONDS"},
   };
   command.action = [flags](CommandContext& context) {
-    if (flags->fit.empty()) return calibrate_machine(context, *flags);
+    if (flags->fit.empty() && flags->attention.empty()) return calibrate_machine(context, *flags);
     check_output(*flags);
+    if (!flags->attention.empty())
+      return take_attention(context, flags->attention, flags->cluster, flags->model, flags->output);
     return fit_to_times(context, flags->fit, flags->cluster, flags->output);
   };
   return command;

@@ -66,9 +66,9 @@ struct ExecuteResult {
   std::vector<std::int64_t> peak_bytes;          // by rank: values and accumulators, the highest of all repeats
   std::vector<std::int64_t> staging_peak_bytes;  // by rank: kernel workspaces and sums
   std::vector<OutputTensor> outputs;             // of the last repeat
-  // Of the last repeat: how long the host took to enqueue the work of one GPU, of several the longest. 0: ranks are
-  // threads of the host.
-  std::int64_t enqueue_ns = 0;
+  // By rank: how long the host takes to enqueue the work of a GPU, over the posts of the plan; nanoseconds, the mean of
+  // the repeats. Ranks that share a GPU share it. Empty: ranks are threads of the host.
+  std::vector<std::int64_t> host_post_ns;
   RunProvenance provenance;
 };
 

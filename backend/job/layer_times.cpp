@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/base/result.h"
 #include "backend/config/environment.h"
 #include "backend/execute/measure.h"
 #include "backend/schedule/cost.h"
@@ -19,20 +20,6 @@ TimedLayer to_schedule(const PlannedLayer& planned, std::vector<std::vector<std:
   return timed;
 }
 
-TimedLayer project(const TimingContext& context, const PlannedLayer& planned, const Request& request,
-                   const Activations& activations) {
-  const RunSection& run = context.job.config.run;
-  MeasureOptions options;
-  options.threads_per_rank = run.threads_per_rank;
-  options.repeats = run.repeats;
-  options.warmup = run.warmup;
-  options.load = run.measure;
-  options.interrupt = context.interrupt;
-  options.on_rank = context.on_pass;
-  return to_schedule(planned, measure_compute(planned.plan, request, activations, run.device, options),
-                     Source::kMeasured);
-}
-
 // What the communicators counted takes the place of what the plan says; both must agree.
 void count_usage(TimedLayer& timed, const PlannedLayer& planned, const ExecuteResult& result) {
   timed.usage = planned_usage(planned);
@@ -45,6 +32,7 @@ void count_usage(TimedLayer& timed, const PlannedLayer& planned, const ExecuteRe
     rank.bytes_sent_inter_node = result.traffic.sent_inter_node[r];
     rank.bytes_received = result.traffic.received[r];
     rank.memory_peak_bytes = result.peak_bytes[r];
+    if (!result.host_post_ns.empty()) rank.host_post_ns = result.host_post_ns[r];
     rank.counted = true;
   }
 }
@@ -59,6 +47,45 @@ std::vector<std::vector<OutputTensor>> by_pass(std::vector<OutputTensor> outputs
     passes[static_cast<std::size_t>(pass)].push_back(std::move(output));
   }
   return passes;
+}
+
+// Holds the outputs of each pass to its reference, where there are references.
+void check_outputs(const TimingContext& context, TimedLayer& timed,
+                   std::span<const std::vector<OutputTensor>> of_passes) {
+  if (!context.references.empty() && context.on_check) context.on_check();
+  for (std::size_t pass = 0; pass < context.references.size(); ++pass)
+    add_check(timed, context.references[pass]->check(of_passes[pass]));
+}
+
+// The outputs of a plan whose ranks were measured one after the other: all of them run it once, in this process. They
+// need the memory of all ranks at once, and GPUs that reach each other, which measuring does not.
+void check_projected(const TimingContext& context, const PlannedLayer& planned, const Request& request,
+                     const Activations& activations, TimedLayer& timed) {
+  ExecuteOptions options;
+  options.device = context.job.config.run.device;
+  options.interrupt = context.interrupt;
+  options.watchdog_seconds = patience_seconds();
+  Result<ExecuteResult> ran = capture([&] { return execute(planned.plan, request, activations, options); });
+  if (ran) return check_outputs(context, timed, by_pass(std::move(ran->outputs), request));
+  const ErrorCode code = ran.error().code();
+  if (code != ErrorCode::kDeviceMemory && code != ErrorCode::kNoDevice) throw ran.error();
+  timed.unchecked = std::string(ran.error().what()) + "; run.verify = off checks none";
+}
+
+TimedLayer project(const TimingContext& context, const PlannedLayer& planned, const Request& request,
+                   const Activations& activations) {
+  const RunSection& run = context.job.config.run;
+  MeasureOptions options;
+  options.threads_per_rank = run.threads_per_rank;
+  options.repeats = run.repeats;
+  options.warmup = run.warmup;
+  options.load = run.measure;
+  options.interrupt = context.interrupt;
+  options.on_rank = context.on_pass;
+  TimedLayer timed =
+      to_schedule(planned, measure_compute(planned.plan, request, activations, run.device, options), Source::kMeasured);
+  if (!context.references.empty()) check_projected(context, planned, request, activations, timed);
+  return timed;
 }
 
 TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
@@ -82,9 +109,7 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
   timed.provenance = result.provenance;
   count_usage(timed, planned, result);
   timed.outputs = by_pass(std::move(result.outputs), request);
-  if (!context.references.empty() && context.on_check) context.on_check();
-  for (std::size_t pass = 0; pass < context.references.size(); ++pass)
-    add_check(timed, context.references[pass]->check(timed.outputs[pass]));
+  check_outputs(context, timed, timed.outputs);
   for (Timeline& timeline : result.timelines) {
     const std::int64_t makespan_ns = timeline.makespan_ns();
     timed.repeats.push_back({std::move(timeline), makespan_ns, 0});

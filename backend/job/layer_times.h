@@ -31,6 +31,7 @@ struct TimedLayer {
   std::optional<double> max_error;
   std::int64_t num_unjudged = 0;  // rows with scores too large to be checked: Verification::num_unjudged
   std::string error_metric;
+  std::string unchecked;  // why outputs that should be checked were not; "": nothing kept them from it
   std::vector<std::vector<OutputTensor>>
       outputs;  // when executed, of each pass of guidance, with Value::layer of pass 0
 };
@@ -38,7 +39,7 @@ struct TimedLayer {
 // What timing a layer may use and must watch.
 struct TimingContext {
   const Job& job;
-  // What executed outputs are held to, by pass of guidance; empty: they are not checked.
+  // What outputs are held to, by pass of guidance; empty: they are not checked.
   std::span<const std::shared_ptr<const Reference>> references = {};
   OpRecorder* recorder = nullptr;  // of what is executed; may be nullptr
   RankWorld* world = nullptr;      // the processes that run a rank each; nullptr: threads of this one do

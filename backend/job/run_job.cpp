@@ -311,6 +311,8 @@ std::optional<RunLayer> run_strategy(RunningJob& running, const LayerOfJob& wher
   if (!timed && timed.error().code() == ErrorCode::kInterrupted) return std::nullopt;
   if (!timed) throw timed.error();
   run.timed = std::move(*timed);
+  if (!run.timed.unchecked.empty())
+    running.note(fmt::format("the outputs of {} are not checked: {}", strategy.record.label, run.timed.unchecked));
   if (run.timed.verdict == Verdict::kFailed)
     running.progress.set_cause(fmt::format("the outputs of {} are wrong", strategy.record.label));
   if (run.timed.num_unjudged > 0 && running.unjudged.insert(strategy.position).second)
@@ -332,7 +334,7 @@ std::optional<std::vector<std::shared_ptr<const Reference>>> references_of(Runni
                                                                            std::span<const Activations> passes) {
   const RunSection& section = running.job.config.run;
   std::vector<std::shared_ptr<const Reference>> references;
-  if (!running.job.executes() || section.verify == VerifyExtent::kOff || !running.has_outputs()) return references;
+  if (!running.job.checks_outputs() || !running.has_outputs()) return references;
   running.progress.say("reference");
   for (std::size_t pass = 0; pass < passes.size(); ++pass) {
     const InputKey key = activations.key(where.denoise_step, where.layer, static_cast<int>(pass));

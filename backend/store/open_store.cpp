@@ -168,7 +168,7 @@ void check_tables(Database& db) {
         !std::equal(columns.begin(), columns.end(), it->second.begin()))
       throw Error(ErrorCode::kStoreCorrupt,
                   fmt::format("cannot read \"{}\": table {} is missing or has other columns", db.path(), table),
-                  "copy the file again from where it was made");
+                  "where another build of spscope wrote it, run it again; else copy it again from where it was made");
   }
 }
 

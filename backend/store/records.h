@@ -137,6 +137,8 @@ struct RankUsage {
   std::int64_t memory_peak_bytes = 0;   // measured, or along the schedule
   std::int64_t memory_bound_bytes = 0;  // safe for every legal execution; 0: not computed
   bool counted = false;                 // bytes and messages come from the communicator's counters, not from the plan
+  // Of the rank's GPU, for each post of the plan: ExecuteResult::host_post_ns; nullopt: not executed on GPUs.
+  std::optional<std::int64_t> host_post_ns = {};
   friend bool operator==(const RankUsage&, const RankUsage&) = default;
 };
 

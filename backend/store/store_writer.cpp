@@ -235,10 +235,10 @@ void StoreWriter::add_usage(RunId run, std::span<const RankUsage> ranks) {
     state_
         ->statement(
             "INSERT INTO rank_usage (run_id, rank, tiles, flops, bytes_sent_intra_node, bytes_sent_inter_node, "
-            "bytes_received, messages, memory_peak_bytes, memory_bound_bytes, counted) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            "bytes_received, messages, memory_peak_bytes, memory_bound_bytes, counted, host_post_ns) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .run(run, u.rank, u.tiles, u.flops, u.bytes_sent_intra_node, u.bytes_sent_inter_node, u.bytes_received,
-             u.messages, u.memory_peak_bytes, u.memory_bound_bytes, u.counted);
+             u.messages, u.memory_peak_bytes, u.memory_bound_bytes, u.counted, u.host_post_ns);
 }
 
 void StoreWriter::add_traffic(RunId run, std::span<const Traffic> traffic) {

@@ -47,6 +47,9 @@ struct CheckContext {
   }
 };
 
+// How the names of cluster profiles end that a check leaves in CheckContext::out: they are moved beside results.json.
+inline constexpr std::string_view kProfileEnd = ".measured.toml";
+
 struct Check {
   std::string_view name;  // letters, digits and dashes
   int cost_s;             // seconds on an H100, rounded up; it is stopped after twice as many and 60 s more

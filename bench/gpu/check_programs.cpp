@@ -1,6 +1,7 @@
 // Checks that start programs: spscope itself, ranks as processes, and compute-sanitizer on a small run of this program.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <filesystem>
 
 #include "bench/gpu/all_checks.h"
@@ -62,9 +63,22 @@ CheckResult check_run(const CheckContext& context) {
   return result;
 }
 
+namespace {
+
+// "h100-80gb-hbm3.measured.toml" of "NVIDIA H100 80GB HBM3".
+std::string profile_name(std::string gpu) {
+  constexpr std::string_view kMaker = "NVIDIA ";
+  if (gpu.starts_with(kMaker)) gpu.erase(0, kMaker.size());
+  for (char& c : gpu) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(c)) : '-';
+  return gpu + std::string(kProfileEnd);
+}
+
+}  // namespace
+
 CheckResult check_calibrate(const CheckContext& context) {
   CheckResult result;
-  const std::string profile = context.out + "/profile.toml", log = context.out + "/calibrate.json";
+  const std::string name = profile_name(read_machine().gpu), profile = context.out + "/" + name,
+                    log = context.out + "/calibrate.json";
   std::vector<std::string> command = {spscope(context), "calibrate", "--device", "cuda",    "--dtype",
                                       "bf16",           "-o",        profile,    "--force", "--json"};
   if (context.tiny)
@@ -76,15 +90,21 @@ CheckResult check_calibrate(const CheckContext& context) {
         fmt::format("spscope calibrate ended with {}: {}", end.exit_code, tail_of(context.out + "/calibrate.txt")));
     return result;
   }
-  result.facts["profile"] = "profile.toml";
+  result.facts["profile"] = name;
   if (!said->contains("numbers")) {
     result.faults.emplace_back("spscope calibrate names no numbers");
     return result;
   }
-  for (const char* name : {"cost.attend_ns_per_pair_channel", "cost.move_ns_per_byte", "cost.pack_ns_per_byte",
-                           "cost.host_ns_per_launch", "network.link_gbps", "network.compute_slowdown"})
-    if (const Json* number = (*said)["numbers"].find(name); number != nullptr && number->contains("value"))
-      result.figures.push_back({name, "", (*number)["value"].number()});
+  for (const char* number : {"cost.attend_ns_per_launch", "cost.attend_ns_per_row", "cost.attend_ns_per_pair_channel",
+                             "cost.move_ns_per_byte", "cost.pack_ns_per_byte", "cost.host_ns_per_launch",
+                             "network.link_gbps", "network.compute_slowdown", "device.memory_gbps"}) {
+    const Json* const found = (*said)["numbers"].find(number);
+    if (found == nullptr || !(*found)["value"].is_number()) continue;
+    result.figures.push_back({number, "", (*found)["value"].number()});
+    if ((*found)["spread"].is_number())
+      result.figures.push_back({fmt::format("{}, spread", number), "", (*found)["spread"].number()});
+  }
+  result.figures.push_back({"gap between launches", "us", 1e-3 * (*said)["launch_gap_ns"].number()});
   return result;
 }
 

@@ -1,7 +1,9 @@
 // gpu-check: tells whether everything works on the first GPU of this machine, and how fast. docs/gpu-check.md explains
 // its checks, budgets and results.
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -31,8 +33,8 @@ constexpr char kUsage[] =
        gpu-check --diff A.json B.json
        gpu-check --check NAME [--out DIR] [--rounds N] [--python PROGRAM] [--tiny]
 
-Checks spscope on the first GPU of this machine (CUDA_VISIBLE_DEVICES chooses another) and leaves results.json and
-results.md in DIR, by default gpu-check-results.
+Checks spscope on the first GPU of this machine (CUDA_VISIBLE_DEVICES chooses another) and leaves results.json,
+results.md and what the GPU costs as a cluster profile, GPU.measured.toml, in DIR, by default gpu-check-results.
 
   --budget S   end within S seconds, at least 30: the checks run in the order of --list, and those that do not fit into
                what is left are left out and named
@@ -109,6 +111,8 @@ CheckResult run_check(const Check& check, const CheckContext& context) {
 }
 
 int run_alone(const Flags& flags) {
+  // One that run_apart() started ends with its gpu-check, also where that is killed: the next one finds the GPU free.
+  if (!flags.result.empty()) prctl(PR_SET_PDEATHSIG, SIGKILL);
   const Machine machine = read_machine();
   CheckResult result;
   if (machine.missing.empty())
@@ -149,6 +153,13 @@ Json run_apart(const Check& check, const Flags& flags, const CheckContext& conte
   else
     broken.faults.push_back(fmt::format("its process ended with {}: {}", end.exit_code, tail_of(folder + "/log.txt")));
   return json_of(broken, false);
+}
+
+// Profiles that a check has left in its folder go to `out`, where results are.
+void keep_profiles(const std::string& folder, const std::string& out) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (const std::filesystem::path& path = entry.path(); path.string().ends_with(kProfileEnd))
+      std::filesystem::rename(path, std::filesystem::path(out) / path.filename());
 }
 
 void list_checks() {
@@ -218,6 +229,7 @@ int run_all(const Flags& flags) {
     if (unmade.skipped.empty()) {
       ClockWatch clocks;
       result = run_apart(*check, flags, context, limit_s, stopping, hangs);
+      keep_profiles(fmt::format("{}/{}", context.out, check->name), context.out);
       // Stopped by the budget: that says nothing of the check.
       if (!hangs && limit_s < 2 * check->cost_s + 60 && passed_s() - before_s >= limit_s) {
         unmade.skipped = "it was stopped, as no time was left: --resume runs it";

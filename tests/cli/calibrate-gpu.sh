@@ -31,23 +31,28 @@ expect_json 'd["device"] == "cuda"' 'd["machine"]["GPU"] == d["name"] == "spscop
   'd["machine"]["SMs"] == "132"' 'd["machine"]["clock"] == "1980 MHz at most"' '"CUDA driver" in d["machine"]' \
   'all(n["value"] > 0 and n["source"] for n in d["numbers"].values())' \
   'abs(d["numbers"]["network.compute_slowdown"]["value"] - 132 / 116) < 1e-4' 'd["file"] == "gpu.toml"' \
-  'd["fma_gflop_per_s"] is None' 'all(f["max_relative_residual"] < 1e-3 for f in d["fit"].values())'
+  'd["fma_gflop_per_s"] is None' 'all(f["max_relative_residual"] < 1e-3 for f in d["fit"].values())' 'd["launch_gap_ns"] < 1' \
+  'len(d["attention"]) == d["fit"]["attend"]["points"]' 'd["numbers"]["network.compute_slowdown"]["spread"] < 1e-3'
 expect_files gpu.toml
 expect_err '[network] has the speed of one GPU'
 grep -q '^# \[network\] has the speed of one GPU' gpu.toml || fail 'gpu.toml does not say that it has no link'
 grep -q '^link_gbps = .*from = "assumed"' gpu.toml || fail 'the link of one GPU is not assumed'
 SPSCOPE_FAKE_CUDA='devices=2 sms=132 memory=1000000000 times=planted' expect_exit 0 "${short[@]}" -o two.toml
-! grep -q '^#' two.toml || fail 'the link of two GPUs is called none'
+! grep -q '^# \[network\]' two.toml || fail 'the link of two GPUs is called none'
 rm two.toml
 expect_exit 0 "${short[@]}"
 expect_out 'GPU spscope fake device' 'compute beside an exchange takes' 'host, each launch' 'packing, each byte'
 expect_err 'nothing was written'
 
+# Its table of attention is one that --attention reads.
+grep -E '^# [a-z0-9._,-]+$' gpu.toml | sed 's/^# //' >own.csv
+expect_exit 0 calibrate --attention own.csv --cluster gpu.toml --json
+expect_json 'd["kernel"] == "own"' 'all(abs(t["fitted_ms"] / t["measured_ms"] - 1) < 1e-3 for t in d["times"])' 'len(d["times"]) > 5'
+rm own.csv
+
 on_gpu=(--set cluster.profile=gpu.toml --set cluster.ranks=4)
 expect_exit 0 run "${small[@]}" "${on_gpu[@]}" --set run.mode=simulate -s ring -s ulysses
 expect_out '4 ranks of spscope fake device' 'compute modelled, network scheduled'
-expect_exit 0 run "${small[@]}" "${on_gpu[@]}" --set run.mode=simulate -s ring -s usp --json
-expect_json 'all(x["makespan_ns"] > 0 for x in s.values() if x["legal"])'
 expect_exit 0 advise --model wan-mini --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24 \
   --set cluster.guidance=1 --set cluster.dp=1 --set cluster.profile=gpu.toml --seeds 1
 expect_out 'On a usual one use ' '4 ranks of spscope fake device'
@@ -56,13 +61,16 @@ expect_out 'On a usual one use ' '4 ranks of spscope fake device'
 export SPSCOPE_FAKE_CUDA=''
 expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=project -s ring
 expect_out 'compute measured on spscope fake device'
-expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring --json
-expect_json 'all(x["timing"] == "oversubscribed" and x["speedup"] is None for x in s.values())'
-expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring
+expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring -o ran.db
 expect_out 'executed on spscope fake device ranks' 'has fewer GPUs than'
+expect_exit 0 sql ran.db "SELECT CASE WHEN min(coalesce(host_post_ns, 0)) > 0 THEN 'timed' END AS host FROM rank_usage" --csv
+expect_out 'timed'
 for mode in project execute; do
   expect_exit 0 run "$samples/gpu.toml" "${small[@]}" --set model.heads=4 --set run.mode=$mode --json
-  expect_json "len(s) == 4" "all(x['verify'] == '$([ $mode = execute ] && echo passed || echo skipped)' for x in s.values())"
+  expect_json "len(s) == 4" "all(x['verify'] == 'passed' for x in s.values())"
 done
+# Kernels that compute nothing leave wrong outputs, also in a projection.
+SPSCOPE_FAKE_CUDA='times=planted' expect_exit 1 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=project -s ring --json
+expect_json 'all(x["verify"] == "failed" for x in s.values())'
 SPSCOPE_FAKE_CUDA='devices=2' expect_exit 0 run "${small[@]}" --set cluster.ranks=2 --set run.device=cuda --set run.mode=execute -s ring --json
 expect_json 'all(x["timing"] == "clean" for x in s.values())'

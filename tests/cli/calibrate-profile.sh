@@ -57,3 +57,20 @@ refused '4,4,1024x1024' '4,2,1024x1024' 'bad.csv' '4 GPUs' ':4:'
 refused 'FLUX.1-dev,H100,NVLink,2' 'FLUX.1-none,H100,NVLink,2' 'FLUX.1-none'
 refused 'scope' 'scape' 'has no column scope'
 expect_refused 'none.csv' -- calibrate --fit none.csv
+
+# calibrate --attention puts a kernel of the user in the place of a cluster's: 2 us a launch, 4 ps a pair and channel.
+lines own.csv 'tokens,block,density,ms' '8192,128,0.5,17.181869' '8192,128,1,34.361738' '4096,64,0.25,2.149484'
+expect_exit 0 calibrate --attention own.csv --cluster h100x8 --model wan-mini -o own.toml --json
+expect_json 'abs(d["numbers"]["cost.attend_ns_per_pair_channel"] - 4e-3) < 1e-5' 'abs(d["numbers"]["cost.attend_ns_per_launch"] - 2000) < 20'
+expect_exit 0 run "${small[@]}" --set run.mode=simulate --set cluster.profile=own.toml --set run.attention_kernel=own --set cluster.ranks=2 -s ulysses
+# advise answers for it, and for no other kernel; what lies outside of the layers is that of the model.
+expect_exit 0 advise --model wan-mini --cluster own.toml --ranks 2 --density 0.3 --seeds 1 -s ulysses --json
+expect_json 'd["attention_kernel"] == "own"' '" with own in compiled code." in d["sentences"][0]'
+outside() { grep -o 'per_run_ns = { value = [0-9.]*' "$1"; }
+expect_exit 0 calibrate --attention own.csv --cluster h100x8 --model wan2.1-t2v-14b -o large.toml
+[[ $(outside own.toml) && $(outside own.toml) != "$(outside large.toml)" ]] || fail 'the profile is not of its model'
+expect_refused 'needs a cluster' -- calibrate --attention own.csv
+expect_refused 'needs a model' 'spscope list models' -- calibrate --attention own.csv --cluster h100x8
+expect_refused 'wan-mimi' -- calibrate --attention own.csv --cluster h100x8 --model wan-mimi
+lines own.csv 'tokens,block,density,ms' '8192,128,1.5,4' '8192,16384,0.5,4' '8192,128,0.5,soon'
+expect_refused 'own.csv:2' '"1.5" is above 1' 'own.csv:3' '16384 tokens' 'own.csv:4' '"soon"' -- calibrate --attention own.csv --cluster h100x8 --model wan-mini

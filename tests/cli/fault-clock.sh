@@ -46,5 +46,5 @@ calibrate_by_ticks -o mine.toml
 expect_out 'unmeasured GB/s' 'unmeasured us' 'network.compute_slowdown' 'device.memory_gib'
 ! grep -q 'wrote' "$out" || fail "said to be written"
 calibrate_by_ticks -o mine.toml --json
-expect_json 'all(d["numbers"][n] == {"value": None, "source": "not measured: lost in noise"}
+expect_json 'all(d["numbers"][n] == {"value": None, "source": "not measured: lost in noise", "spread": None}
   for n in ("network.link_gbps", "network.intra_latency_ns"))' 'd["file"] == ""' 'd["numbers"]["device.memory_gib"]["value"] > 0'

@@ -54,9 +54,11 @@ void check(const CopyCall& copy, CUresult result) {
 }
 
 void run(const CopyCall& copy) {
+  const auto begin = std::chrono::steady_clock::now();
   for (std::size_t row = 0; row < copy.rows; ++row)
     std::memcpy(reinterpret_cast<void*>(copy.to.address + row * copy.to.pitch),
                 reinterpret_cast<const void*>(copy.from.address + row * copy.from.pitch), copy.row_bytes);
+  stretch(begin);
 }
 
 void describe(const CopyCall& copy, FakeDriverWork& work) {
@@ -146,7 +148,9 @@ CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, std::size_t n
     enqueue(into, [=]() mutable {
       fake().allocations.holding(address, num_bytes, CUDA_ERROR_ILLEGAL_ADDRESS, "cuMemsetD8Async");
       observed.begin();
+      const auto begin = std::chrono::steady_clock::now();
       std::memset(reinterpret_cast<void*>(address), value, num_bytes);
+      stretch(begin);
       observed.end();
     });
   });

@@ -67,8 +67,10 @@ void run(Launch& launch, CUctx_st& context) {
     return;
   }
   context.held_sms += held;
+  const auto begin = std::chrono::steady_clock::now();
   try {
     launch.function->kernel.run(launch.grid, launch.block, launch.shared_bytes, launch.argument.data());
+    if (held == 0) stretch(begin);  // who holds SMs waits for the host
     context.held_sms -= held;
   } catch (const std::runtime_error& error) {
     throw Fault{CUDA_ERROR_LAUNCH_FAILED, fmt::format("{}: {}", launch.function->name, error.what())};

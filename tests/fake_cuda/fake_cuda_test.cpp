@@ -1,7 +1,6 @@
 // What the fake CUDA driver must notice, since tests trust that it does: writes and copies outside of allocations. And
 // the owners of backend/execute/cuda where no run on it shows them. What else it does is proven by tests/gpu_ranks.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <functional>
@@ -84,6 +83,19 @@ TEST(FakeCuda, CopiesOutsideOfAllocationsAreRefused) {
   EXPECT_EQ(driver().cuMemcpyHtoDAsync(memory.address() + 56, words.data(), 16, stream), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver().cuMemcpyAsync(memory.address(), memory.address() + 8, 16, stream), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(driver().cuMemcpyHtoDAsync(memory.address() + 48, words.data(), 16, stream), CUDA_SUCCESS);
+}
+
+// A MiB takes 10 us at least.
+TEST(FakeCuda, ASlowDeviceTakesSoManyTimesAsLong) {
+  const FakeCuda fake("slow=1000");
+  TestGpu gpu;
+  const DeviceMemory memory(gpu.context, 1 << 20);
+  const Event begin(gpu.context, EventTiming::kTimed), end(gpu.context, EventTiming::kTimed);
+  check(driver().cuEventRecord(begin.get(), gpu.stream.get()), "cuEventRecord");
+  check(driver().cuMemsetD8Async(memory.address(), 1, 1 << 20, gpu.stream.get()), "cuMemsetD8Async");
+  check(driver().cuEventRecord(end.get(), gpu.stream.get()), "cuEventRecord");
+  check(driver().cuStreamSynchronize(gpu.stream.get()), "cuStreamSynchronize");
+  EXPECT_GE(elapsed_ns(begin, end), 5e6);
 }
 
 TEST(CudaModule, SharedMemoryThatNoBlockMayHaveIsRefused) {

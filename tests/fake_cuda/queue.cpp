@@ -118,6 +118,11 @@ void wait_until(const CUctx_st& context, const std::function<bool()>& reached) {
 
 CUstream_st& running_stream() { return *running(); }
 
+void stretch(std::chrono::steady_clock::time_point begin) {
+  const int times = running_stream().context->driver->settings.slow;
+  if (times > 1) std::this_thread::sleep_for((times - 1) * (std::chrono::steady_clock::now() - begin));
+}
+
 double now_ns() {
   if (running_stream().context->driver->settings.planted_times) return running_stream().planted_ns;
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();

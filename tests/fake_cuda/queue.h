@@ -2,6 +2,7 @@
 // is in a queue that it may share.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -43,6 +44,9 @@ void wait_until(const CUctx_st& context, const std::function<bool()>& reached);
 
 // The stream whose work this thread does. REQUIRES: called by such work.
 CUstream_st& running_stream();
+// Work that began then goes on until it has taken Settings::slow times as long.
+void stretch(std::chrono::steady_clock::time_point begin);
+
 // Of the running stream: planted or of the host.
 double now_ns();
 

@@ -22,10 +22,10 @@ struct Number {
   std::string_view name;
   int Settings::*value;
 };
-constexpr Number kNumbers[] = {{"devices", &Settings::devices},       {"sms", &Settings::num_sms},
-                               {"driver", &Settings::driver_version}, {"peer", &Settings::peer},
-                               {"pitch", &Settings::pitch},           {"unready", &Settings::unready},
-                               {"queues", &Settings::queues},         {"jitter", &Settings::jitter}};
+constexpr Number kNumbers[] = {
+    {"devices", &Settings::devices}, {"sms", &Settings::num_sms},   {"driver", &Settings::driver_version},
+    {"peer", &Settings::peer},       {"pitch", &Settings::pitch},   {"unready", &Settings::unready},
+    {"queues", &Settings::queues},   {"jitter", &Settings::jitter}, {"slow", &Settings::slow}};
 
 // "ATTEND:3" -> "ATTEND" and 3.
 std::pair<std::string, int> counted(const std::string& value) {

@@ -7,6 +7,7 @@
 //   memory=1000000   bytes of each; cuMemAlloc() fails when they are taken
 //   sms=132          multiprocessors of each
 //   times=planted    everything takes the time that planted_times.h says, and kernels do not compute
+//   slow=20          each kernel, copy and memset that computes takes 20 times as long
 //   driver=12040     the version of the driver (12.4)
 //   peer=0           GPUs cannot reach each other's memory
 //   pitch=0          cuMemcpy2DAsync() refuses pitches, as it may within a device
@@ -46,6 +47,7 @@ struct Settings {
   std::size_t memory_bytes = std::size_t{16} << 30;
   int num_sms = 4;
   bool planted_times = false;
+  int slow = 1;
   int driver_version = 0;  // 0: that of <cuda.h>
   int peer = 1, pitch = 1;
   int unready = 0;

@@ -26,6 +26,7 @@ def emulated(machine, checks):
     assert {("collect-cost", "at most 0.01"), ("collect-cost", "at most 0.02"), ("collect-cost", "at most 0"),
             ("collect-rate", "at most 0"), ("collect-nvml", "at most 0.05"), ("attach-torch", "at most 0.02")} <= limits
     collected(checks)
+    assert {"network.compute_slowdown, spread", "gap between launches"} <= {f["name"] for f in checks["calibrate"]["figures"]}
     assert all(checks[name]["facts"]["peer"] == "stub of PyTorch" for name in DENSE)
     error = {figure["name"]: figure["value"] for figure in checks["layer-error"]["figures"]}
     assert abs(error["error over PyTorch's"] - 1.5) < 1e-12

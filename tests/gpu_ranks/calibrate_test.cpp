@@ -52,9 +52,17 @@ void expect_planted_costs(const Calibration& found) {
   const double copied = 1 << 20;
   expect_about(found.copy_gbps, copied / (kCopyNs + kCopyByteNs * copied), "copy_gbps");
   expect_about(found.preset.device.memory_gbps, 2 * found.copy_gbps, "memory_gbps");
-  EXPECT_LT(found.attend.max_relative_residual, 1e-4);
-  EXPECT_LT(found.move.max_relative_residual, 1e-4);
-  EXPECT_LT(found.link.max_relative_residual, 1e-4);
+  for (const AttentionTime& t : found.attention) {
+    const double rows = double{1} * t.heads * t.tokens, pairs = rows * t.tokens * t.density;
+    expect_about(t.ms.value * 1e6, kAttendLaunchNs + kAttendRowNs * rows + kAttendPairNs * pairs * t.head_dim,
+                 "a time");
+  }
+  EXPECT_EQ(found.attention.size(), static_cast<std::size_t>(found.attend.num_samples));
+  EXPECT_LT(found.launch_gap_ns, 1);
+  for (const auto& [number, spread] : found.spreads) {
+    if (number.starts_with("cost.host_")) continue;
+    EXPECT_LT(spread, 1e-4) << number;
+  }
 }
 
 // 16 of 132 SMs are an eighth of them; the rest compute 132 / 116 times as long. Copy engines take none, and nothing is

@@ -2,6 +2,7 @@
 // memory is within memory_bound(), nothing is written around an allocation, and a repeat takes no memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -129,10 +130,31 @@ TEST(GpuConformance, EachOfEightDevicesHasAThreadThatEnqueues) {
   options.repeats = 10;
   const ExecuteResult result = execute(plan, request, activations, options);
   EXPECT_EQ(Reference(request, activations, VerifyExtent::kFull, 0).check(result.outputs).verdict, Verdict::kPassed);
+  ASSERT_EQ(result.host_post_ns.size(), 8u);
+  EXPECT_GT(*std::ranges::min_element(result.host_post_ns), 0);
   EXPECT_EQ(fake.modules(), 8);
   long long most = 0;
   const long long all = fake.enqueued(most);
   EXPECT_LE(5 * most, all);
+}
+
+// Two nodes of Ulysses 2 and rings of 2 inside, on one GPU and on two.
+TEST(GpuConformance, TorusOf2x2x2EqualsTheReference) {
+  Request request = make_request(kSmallWorkloads[2], *find_pattern("sparge"), 8, Dtype::kBf16);
+  request.ranks_per_node = 4;
+  const Activations activations = generate_activations(request, 11);
+  const Reference reference(request, activations, VerifyExtent::kFull, 0);
+  const Strategy& torus = *find_strategy("torus");
+  for (const char* keys : {"kept", "again"})
+    for (const char* comm : {"two_sided", "one_sided"}) {
+      SCOPED_TRACE(std::string(keys) + ", " + comm);
+      Parameters setting(torus.parameters());
+      setting.set("ulysses", std::int64_t{4});
+      setting.set("keys", std::string(keys));
+      setting.set("comm", std::string(comm));
+      expect_right(make_plan(torus, request, setting), request, activations, reference,
+                   keys[0] == 'k' ? "" : "devices=2 jitter=5");
+    }
 }
 
 TEST(GpuConformance, OneSidedMovesEqualTheReference) {

@@ -1,6 +1,5 @@
 // GPU ranks that fail: the rank and the op are named, whoever noticed, and the run ends.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>

@@ -34,6 +34,7 @@ Calibration calibrate_cpu(const CalibrateOptions& options) {
   Calibration result;
   result.attend = kernels.attend;
   result.move = kernels.move;
+  result.attention = kernels.attention;
   result.link = network.link;
   result.unmeasured = network.unmeasured;
   result.fma_gflop_per_s = kernels.fma_gflop_per_s;

@@ -40,8 +40,18 @@ struct CalibrateOptions {
 // Name of a number of a cluster file ("network.link_gbps") -> how it was found.
 using NumberSources = std::map<std::string, std::string>;
 
+// What one attention took whose rows of blocks have equally many active blocks, chosen at random.
+struct AttentionTime {
+  std::int32_t tokens = 0;
+  int heads = 1, head_dim = 0;
+  std::int32_t block = 0;  // tokens
+  double density = 0;      // of the mask, 0 to 1
+  Measured ms;
+};
+
 struct KernelCalibration {
   KernelCostProfile cost;
+  std::vector<AttentionTime> attention;
   FitQuality attend, move, gemm;  // gemm has no samples where gemm_ns_per_flop is modelled
   double fma_gflop_per_s = 0;     // peak of one core, taken before and after the kernels
   NumberSources sources;
@@ -57,6 +67,13 @@ struct NetworkCalibration {
 struct Calibration {
   ClusterPreset preset;  // "local"
   FitQuality attend, move, link;
+  std::vector<AttentionTime> attention;  // what `attend` is fitted to
+  // Of a number of the preset: the distance of the quartiles of what it was measured by, over the number; of a fitted
+  // one the median residual of the fit.
+  std::map<std::string, double> spreads;
+  // From the end of a launch to the begin of the next one that was enqueued before it: of a GPU, part of
+  // attend_ns_per_launch.
+  double launch_gap_ns = 0;
   std::vector<std::string> unmeasured;        // of the network, as above: such a preset is no profile
   double fma_gflop_per_s = 0, copy_gbps = 0;  // of one core or GPU (fma: 0); copied bytes are counted once
   std::vector<DeviceFact> device;             // of the GPU that was measured; empty: the CPU

@@ -61,6 +61,8 @@ struct Series {
 
 // Attend ops of one rank; terms: launches, query rows, active pairs x head_dim.
 Series attend_series(const CalibrateSizes& sizes, Dtype dtype);
+// The points of a series that ran.
+std::vector<AttentionTime> attention_times(const Series& attends);
 // Attends of the same pairs in tiles of 64 tokens, and in tiles of half, a quarter and an eighth of that; terms as
 // above.
 Series tile_series(const CalibrateSizes& sizes, Dtype dtype);

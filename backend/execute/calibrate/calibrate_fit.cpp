@@ -99,6 +99,13 @@ FitQuality quality_of(std::span<const FitSample> samples, const std::vector<doub
 
 }  // namespace
 
+Measured measured(std::vector<double> values) {
+  std::ranges::sort(values);
+  const double middle = values[median_index(values.size())];
+  const double quartiles = values[(values.size() - 1) * 3 / 4] - values[(values.size() - 1) / 4];
+  return {middle, middle > 0 ? quartiles / middle : 0};
+}
+
 // The best non-negative solution is the unconstrained one on the terms it uses. There are few terms, so every set of
 // them is tried, and of the solutions without a negative coefficient the best is taken.
 LinearFit fit_non_negative(std::span<const FitSample> samples) {

@@ -15,6 +15,13 @@ struct FitSample {
   double value = 0;           // > 0
 };
 
+// Several values of one number: their median, and the distance of their quartiles over it.
+struct Measured {
+  double value = 0, spread = 0;
+};
+// REQUIRES: not empty; values >= 0.
+Measured measured(std::vector<double> values);
+
 // How well a model describes the samples it was fitted to: |model / sample - 1|.
 struct FitQuality {
   int num_samples = 0;

@@ -102,6 +102,19 @@ Series attend_series(const CalibrateSizes& sizes, Dtype dtype) {
   return series;
 }
 
+std::vector<AttentionTime> attention_times(const Series& attends) {
+  std::vector<AttentionTime> times;
+  for (const Point& point : attends.points) {
+    const Request& request = attends.experiments[point.experiment].request;
+    const std::int32_t tokens = request.inner_tokens;
+    const BlockMask& mask = request.executed_mask().mask();
+    std::vector<double> ms;
+    for (const double ns : point.runs_ns) ms.push_back(ns * 1e-6);
+    times.push_back({tokens, request.heads, request.head_dim, tokens / mask.blocks(), mask.density(), measured(ms)});
+  }
+  return times;
+}
+
 Series tile_series(const CalibrateSizes& sizes, Dtype dtype) {
   Series series;
   const std::int32_t tokens = sizes.max_tokens / kTile * kTile;
@@ -278,6 +291,7 @@ KernelCalibration calibrate_kernels(const CalibrateOptions& options) {
                  .gemm_ns_per_flop = gemm.coefficients[0],
                  .small_tile = small_tile_of(tiles, attend)};
   result.attend = attend.quality;
+  result.attention = attention_times(attends);
   result.move = move.quality;
   result.sources = sources_of(options, result);
   return result;

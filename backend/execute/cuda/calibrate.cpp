@@ -68,6 +68,17 @@ class GpuCalibration {
     result_.preset.sources[number] = std::move(source);
     result_.preset.origins[number] = origin;
   }
+  // The same, with the spread of what it was measured by.
+  void set(const std::string& number, const std::string& source, double spread,
+           NumberOrigin origin = NumberOrigin::kMeasured) {
+    set(number, fmt::format("{}; half of the rounds within {:.1f} %", source, 100 * spread), origin);
+    result_.spreads[number] = spread;
+  }
+  void set_fitted(const std::string& number, std::string source, const FitQuality& quality,
+                  NumberOrigin origin = NumberOrigin::kMeasured) {
+    set(number, std::move(source), origin);
+    result_.spreads[number] = quality.median_relative_residual;
+  }
 
   const CalibrateOptions& options_;
   const CalibrateSizes sizes_;
@@ -101,14 +112,14 @@ void GpuCalibration::measure(std::string_view part, const Part& work) {
 }
 
 // Nanoseconds of a byte that copies of the series move, each read and written.
-double copy_ns_per_byte(const Series& moves) {
+Measured copy_ns_per_byte(const Series& moves) {
   std::vector<double> ns;
   for (const Point& point : moves.points) {
     const Plan& plan = moves.experiments[point.experiment].plan;
     if (plan.kind_of(plan.ops[static_cast<std::size_t>(point.op)]) == PostKind::kCopy)
-      ns.push_back(median(point.runs_ns) / (point.terms.front() / 2));
+      for (const double run_ns : point.runs_ns) ns.push_back(run_ns / (point.terms.front() / 2));
   }
-  return median(ns);
+  return measured(std::move(ns));
 }
 
 void GpuCalibration::measure_kernels() {
@@ -122,11 +133,12 @@ void GpuCalibration::measure_kernels() {
     cost.attend_ns_per_row = fit.coefficients[1];
     cost.attend_ns_per_pair_channel = fit.coefficients[2];
     result_.attend = fit.quality;
+    result_.attention = attention_times(attends);
   });
   const std::string attend = attend_source(sizes_, options_.dtype, result_.attend);
   for (const char* const number :
        {"cost.attend_ns_per_launch", "cost.attend_ns_per_row", "cost.attend_ns_per_pair_channel"})
-    set(number, attend);
+    set_fitted(number, attend, result_.attend);
   if (options_.dtype == Dtype::kBf16 && gpu_.facts().compute_capability() >= kernels::cuda::kTensorCores) {
     cost.attend_head_dim_multiple = kHeadDimMultiple;
     set("cost.attend_head_dim_multiple", "kernels of tensor cores are built for head dims in steps of 32 and 64",
@@ -139,36 +151,39 @@ void GpuCalibration::measure_kernels() {
   cost.gemm_ns_per_flop = cost.attend_ns_per_pair_channel / 4;  // a pair and channel is 4 FLOPs
   set("cost.gemm_ns_per_flop", "modelled: the rate of attention on active tiles; GPUs have no matrix products here yet",
       NumberOrigin::kAssumed);
+  Measured pack;
   measure("copies, merges and finishes", [&] {
     Series moves = move_series(sizes_, options_.dtype);
     run_series(moves, kMoveShare * options_.seconds, bench_);
     const LinearFit fit = fit_series(moves);
     cost.move_ns_per_byte = fit.coefficients[0];
     result_.move = fit.quality;
-    if (comm_sms_ > 0) cost.pack_ns_per_byte = copy_ns_per_byte(moves);
+    pack = copy_ns_per_byte(moves);
   });
-  set("cost.move_ns_per_byte", move_source(result_.move));
-  set("cost.pack_ns_per_byte",
-      comm_sms_ > 0 ? "measured: copies, each byte read and written" : "copy engines send from where data lies");
+  set_fitted("cost.move_ns_per_byte", move_source(result_.move), result_.move);
+  if (comm_sms_ == 0) return set("cost.pack_ns_per_byte", "copy engines send from where data lies");
+  cost.pack_ns_per_byte = pack.value;
+  set("cost.pack_ns_per_byte", "measured: copies, each byte read and written", pack.spread);
 }
 
 void GpuCalibration::measure_communication() {
   NetworkProfile& network = result_.preset.network;
   network.compute_slowdown = 1;
-  std::string slowdown = "copy engines take no SMs";
+  set("network.compute_slowdown", "copy engines take no SMs");
   if (comm_sms_ > 0)
     measure("attention on fewer SMs", [&] {
       const std::int32_t tokens = sizes_.long_tokens, blocks = tokens / kSlowdownBlock;
       const Experiment attention =
           attend_experiment(mask_of_row_load(sizes_.heads, tokens, kSlowdownBlock, std::max(1, blocks / 4)),
                             kSlowdownHeadDim, options_.dtype);
-      network.compute_slowdown = measure_slowdown(attention, comm_sms_, kSlowdownShare * options_.seconds, bench_);
-      slowdown = fmt::format(
-          "measured: {} attention of {} rows beside {} held SMs of {}, over its time alone; for "
-          "communication by kernels on so many SMs",
-          dtype_name(options_.dtype), sizes_.heads * tokens, comm_sms_, gpu_.facts().num_sms);
+      const Measured slowdown = measure_slowdown(attention, comm_sms_, kSlowdownShare * options_.seconds, bench_);
+      network.compute_slowdown = slowdown.value;
+      set("network.compute_slowdown",
+          fmt::format("measured: {} attention of {} rows beside {} held SMs of {}, over its time alone; for "
+                      "communication by kernels on so many SMs",
+                      dtype_name(options_.dtype), sizes_.heads * tokens, comm_sms_, gpu_.facts().num_sms),
+          slowdown.spread);
     });
-  set("network.compute_slowdown", slowdown);
   Gpu* second = gpus().size() > 1 ? &Gpu::of(1) : nullptr;
   const bool unreached = second != nullptr && !reach_each_other(gpu_, *second);
   if (unreached) second = nullptr;
@@ -178,9 +193,9 @@ void GpuCalibration::measure_communication() {
     peer = measure_peer(bench_, between ? *second : gpu_, message_bytes(), kPeerShare * options_.seconds);
   });
   result_.link = peer.quality;
-  result_.preset.cost.host_ns_per_hop = result_.preset.cost.host_ns_per_collective = peer.host_ns_per_hop;
+  result_.preset.cost.host_ns_per_hop = result_.preset.cost.host_ns_per_collective = peer.host_ns_per_hop.value;
   for (const char* const number : {"cost.host_ns_per_hop", "cost.host_ns_per_collective"})
-    set(number, "measured: enqueueing one rank's part of an exchange by copy engines");
+    set(number, "measured: enqueueing one rank's part of an exchange by copy engines", peer.host_ns_per_hop.spread);
   if (peer.link) {
     network.link_gbps = peer.link->gbps;
     network.intra_latency_ns = peer.link->latency_ns;
@@ -200,22 +215,34 @@ void GpuCalibration::measure_communication() {
   // Memory of one GPU is not what ranks on several reach.
   const NumberOrigin origin = between ? NumberOrigin::kMeasured : NumberOrigin::kAssumed;
   network.provenance = between ? Provenance::kMeasured : Provenance::kAssumed;
-  set("network.link_gbps", source, origin);
-  set("network.intra_latency_ns", source, origin);
+  set_fitted("network.link_gbps", source, result_.link, origin);
+  set_fitted("network.intra_latency_ns", source, result_.link, origin);
 }
 
 void GpuCalibration::measure_host() {
+  KernelCostProfile& cost = result_.preset.cost;
+  LaunchTimes launch;
+  Measured copy;
   measure("launches and memory", [&] {
     constexpr std::int32_t kTokensOfLaunch = 16;
     const Experiment small =
         attend_experiment(mask_of_row_load(1, kTokensOfLaunch, kTokensOfLaunch, 1), kSlowdownHeadDim, options_.dtype);
-    result_.preset.cost.host_ns_per_launch = measure_host_launch(small, kRestShare * options_.seconds, bench_);
-    result_.copy_gbps = measure_memory_copy(bench_, message_bytes(), kRestShare * options_.seconds);
+    launch = measure_launches(small, kRestShare * options_.seconds, bench_);
+    copy = measure_memory_copy(bench_, message_bytes(), kRestShare * options_.seconds);
   });
-  set("cost.host_ns_per_launch", "measured: enqueueing a kernel with its events and words");
+  cost.host_ns_per_launch = launch.host_ns.value;
+  set("cost.host_ns_per_launch", "measured: enqueueing a kernel with its events and words", launch.host_ns.spread);
+  // The fit is to times between events of one op, which the gap to the next one is not in.
+  result_.launch_gap_ns = launch.gap_ns.value;
+  cost.attend_ns_per_launch += launch.gap_ns.value;
+  result_.preset.sources["cost.attend_ns_per_launch"] +=
+      fmt::format("; {:.2f} us of it are the gap to the next launch, half of the rounds within {:.1f} % of it",
+                  1e-3 * launch.gap_ns.value, 100 * launch.gap_ns.spread);
+  result_.copy_gbps = copy.value;
   result_.preset.device.memory_gbps = 2 * result_.copy_gbps;
   set("device.memory_gbps",
-      fmt::format("measured: a copy of {} MiB within the GPU, bytes read and bytes written", message_bytes() >> 20));
+      fmt::format("measured: a copy of {} MiB within the GPU, bytes read and bytes written", message_bytes() >> 20),
+      copy.spread);
 }
 
 void GpuCalibration::describe() {

@@ -15,7 +15,9 @@
 // take no SM and send from where data lies: with n = 0 the slow-down is 1, and messages are not packed.
 //
 // Host. host_ns_per_launch: how long it takes to enqueue a kernel with its events and words; host_ns_per_hop, and
-// host_ns_per_collective: the same of one rank's part of an exchange.
+// host_ns_per_collective: the same of one rank's part of an exchange. From the same launches comes the gap: what the
+// device takes for all of them, enqueued before the first begins, less what they take alone. It is added to
+// attend_ns_per_launch.
 //
 // Not measured: links between hosts, links between processes, energy, and clocks under other loads.
 #pragma once

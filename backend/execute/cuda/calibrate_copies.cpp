@@ -17,12 +17,6 @@ constexpr std::int64_t kLeastMessageBytes = std::int64_t{16} << 10;
 constexpr int kSizeFactor = 4;  // from one size of message to the next
 constexpr int kMostAttempts = 3;
 
-double elapsed_ns(const Event& begin, const Event& end) {
-  float ms = 0;
-  check(driver().cuEventElapsedTime(&ms, begin.get(), end.get()), "cuEventElapsedTime");
-  return double{ms} * 1e6;
-}
-
 // One of the two ranks.
 struct End {
   End(Gpu& of, std::size_t num_bytes)
@@ -146,17 +140,17 @@ PeerCalibration measure_peer(const Bench& bench, Gpu& other, std::int64_t max_me
     found.link = link_of(samples, fit);
     found.quality = fit.quality;
   }
-  found.host_ns_per_hop = median(host_ns);
+  found.host_ns_per_hop = measured(host_ns);
   return found;
 }
 
-double measure_memory_copy(const Bench& bench, std::int64_t num_bytes, double seconds) {
+Measured measure_memory_copy(const Bench& bench, std::int64_t num_bytes, double seconds) {
   const CurrentContext current(bench.gpu.context());
   const Stream stream(bench.gpu.context());
   const auto size = static_cast<std::size_t>(num_bytes);
   const DeviceMemory from(bench.gpu.context(), size), to(bench.gpu.context(), size);
   const Event begin(bench.gpu.context(), EventTiming::kTimed), end(bench.gpu.context(), EventTiming::kTimed);
-  std::vector<double> ns;
+  std::vector<double> gbps;
   // Once without the gate, as in Exchange.
   check(driver().cuMemcpyAsync(to.address(), from.address(), size, stream.get()), "cuMemcpyAsync");
   check(driver().cuStreamSynchronize(stream.get()), "cuStreamSynchronize");
@@ -173,8 +167,8 @@ double measure_memory_copy(const Bench& bench, std::int64_t num_bytes, double se
     return elapsed_ns(begin, end);
   };
   copy();
-  repeat_rounds(seconds, [&] { ns.push_back(copy()); });
-  return static_cast<double>(num_bytes) / std::max(1.0, median(ns));
+  repeat_rounds(seconds, [&] { gbps.push_back(static_cast<double>(num_bytes) / std::max(1.0, copy())); });
+  return measured(gbps);
 }
 
 }  // namespace spscope::cuda

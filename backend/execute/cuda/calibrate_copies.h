@@ -12,7 +12,7 @@ namespace spscope::cuda {
 struct PeerCalibration {
   std::optional<LinkNumbers> link;  // absent: could not be told from noise
   FitQuality quality;
-  double host_ns_per_hop = 0;
+  Measured host_ns_per_hop;
 };
 
 // Whether copies of each reach memory of the other, which is enabled. Throws Error.
@@ -23,6 +23,6 @@ bool reach_each_other(const Gpu& one, const Gpu& two);
 PeerCalibration measure_peer(const Bench& bench, Gpu& other, std::int64_t max_message_bytes, double seconds);
 
 // 10^9 bytes a second, each copied byte counted once. Throws Error.
-double measure_memory_copy(const Bench& bench, std::int64_t num_bytes, double seconds);
+Measured measure_memory_copy(const Bench& bench, std::int64_t num_bytes, double seconds);
 
 }  // namespace spscope::cuda

@@ -53,7 +53,7 @@ void CudaExecution::finish(ExecuteResult& result) {
   for (const Timeline& timeline : timelines_) result.makespan_ns.push_back(timeline.makespan_ns());
   result.timelines = std::move(timelines_);
   result.traffic = run_->traffic->bytes();
-  for (const auto& queue : run_->queues) result.enqueue_ns = std::max(result.enqueue_ns, queue->enqueue_ns);
+  result.host_post_ns = run_->host_post_ns();
   std::vector<std::vector<float>> held;
   for (int rank = 0; rank < run_->program.plan().ranks; ++rank) held.push_back(run_->read_outputs(rank));
   result.outputs = run_->program.outputs().gather(held);

@@ -244,6 +244,14 @@ std::vector<std::int64_t> CudaRun::peak_bytes() const {
   return bytes;
 }
 
+std::vector<std::int64_t> CudaRun::host_post_ns() const {
+  const Plan& plan = program.plan();
+  const auto posts = std::max<std::int64_t>(1, std::ssize(plan.posts) * options.repeats);
+  std::vector<std::int64_t> ns(at(plan.ranks));
+  for (const GpuRank& rank : ranks) ns[at(rank.rank)] = rank.queue->enqueue_ns / posts;
+  return ns;
+}
+
 std::vector<std::int64_t> CudaRun::staging_peak_bytes() const {
   std::vector<std::int64_t> bytes = peak_bytes();
   for (const GpuRank& rank : ranks) {

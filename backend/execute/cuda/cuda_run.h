@@ -28,7 +28,8 @@ inline constexpr auto kStreamPollNap = std::chrono::microseconds(50);
 struct DeviceQueue {
   Gpu* gpu = nullptr;
   std::atomic<OpId> enqueued{kNone};  // the op that is being enqueued; kNone: all are
-  std::int64_t enqueue_ns = 0;        // of the last repeat: how long the host took to enqueue it
+  // How long the host took to enqueue the repeats after the warm-up, all together.
+  std::int64_t enqueue_ns = 0;
 };
 
 // One rank of this process on its device.
@@ -81,6 +82,7 @@ struct CudaRun : RankRun {
   // By rank: what is in use at one time, and what the device holds beside it, gaps in the arena and tables.
   std::vector<std::int64_t> peak_bytes() const;
   std::vector<std::int64_t> staging_peak_bytes() const;
+  std::vector<std::int64_t> host_post_ns() const;  // as ExecuteResult has it; 0 of ranks of other processes
 
   GpuRank& rank_of(int rank) { return ranks[static_cast<std::size_t>(rank - program.view().local.first)]; }
   CUstream stream_of(const CudaOp& op) { return rank_of(op.rank).lanes[static_cast<std::size_t>(op.lane)]->get(); }

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "backend/base/load_failure.h"
+
 namespace spscope::cuda {
 namespace {
 
@@ -72,9 +74,8 @@ LoadedDriver load() {
   LoadedDriver loaded;
   void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    const char* const why = dlerror();
     loaded.missing =
-        missing(fmt::format("there is no CUDA driver: {}", why == nullptr ? kLibrary : why),
+        missing(fmt::format("there is no CUDA driver: {}", load_failure(kLibrary, dlerror())),
                 fmt::format("install NVIDIA's driver, for CUDA {} or newer", version_text(kOldestVersion)));
     return loaded;
   }

@@ -18,7 +18,7 @@ namespace spscope::cuda {
 // The main of the thread that enqueues for a device. Returns when all its work of the repeat has ended; when the run
 // stops, once its streams are idle, so that their memory may go: a kernel that does not end keeps it, as a lane that
 // does not come back.
-void enqueue_repeat(CudaRun& run, DeviceQueue& queue);
+void enqueue_repeat(CudaRun& run, DeviceQueue& queue, int repeat);
 
 // Stops the run because a call failed while op `at` was enqueued or followed. A kernel or a copy that fails is noticed
 // at a later call; the op that was under way is named then.

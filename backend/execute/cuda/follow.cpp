@@ -146,7 +146,8 @@ std::vector<std::optional<bool>> computes_unknown(std::span<const int> ranks) {
 
 std::int64_t run_repeat(const std::shared_ptr<CudaRun>& run, int repeat, const std::function<void()>& meet) {
   std::vector<std::function<void()>> mains;
-  for (const auto& queue : run->queues) mains.emplace_back([run, &queue] { enqueue_repeat(*run, *queue); });
+  for (const auto& queue : run->queues)
+    mains.emplace_back([run, &queue, repeat] { enqueue_repeat(*run, *queue, repeat); });
   mains.emplace_back([run] { follow_repeat(*run); });
   return run_threads(run, std::move(mains), repeat, meet);
 }

@@ -27,4 +27,10 @@ Event::~Event() {
   release_in(context_, [&] { driver().cuEventDestroy(event_); });
 }
 
+double elapsed_ns(const Event& begin, const Event& end) {
+  float ms = 0;
+  check(driver().cuEventElapsedTime(&ms, begin.get(), end.get()), "cuEventElapsedTime");
+  return double{ms} * 1e6;
+}
+
 }  // namespace spscope::cuda

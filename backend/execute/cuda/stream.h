@@ -40,4 +40,7 @@ class Event {
   CUevent event_ = nullptr;
 };
 
+// Nanoseconds between two timed events that were reached. Throws Error.
+double elapsed_ns(const Event& begin, const Event& end);
+
 }  // namespace spscope::cuda

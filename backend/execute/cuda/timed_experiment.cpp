@@ -57,36 +57,40 @@ void run_series(Series& series, double seconds, const Bench& bench) {
   });
 }
 
-double measure_slowdown(const Experiment& attention, int held_sms, double seconds, const Bench& bench) {
+Measured measure_slowdown(const Experiment& attention, int held_sms, double seconds, const Bench& bench) {
   TimedExperiment experiment(attention, bench.gpu);
   HeldProcessors held(bench.gpu, held_sms);
-  std::vector<double> alone_ns, beside_ns;
+  std::vector<double> alone_ns, beside_ns, ratios;
   experiment.run(bench);
   repeat_rounds(seconds, [&] {
     alone_ns.push_back(attend_ns(attention.plan, experiment.run(bench)));
     held.hold();
     beside_ns.push_back(attend_ns(attention.plan, experiment.run(bench)));
     held.end();
+    ratios.push_back(beside_ns.back() / std::max(1.0, alone_ns.back()));
   });
-  return std::max(1.0, median(beside_ns) / std::max(1.0, median(alone_ns)));
+  return {std::max(1.0, median(beside_ns) / std::max(1.0, median(alone_ns))), measured(ratios).spread};
 }
 
 // What Enqueuer does for an op of compute, and twice its word.
-double measure_host_launch(const Experiment& small, double seconds, const Bench& bench) {
+LaunchTimes measure_launches(const Experiment& small, double seconds, const Bench& bench) {
   constexpr int kLaunches = 16;
   TimedExperiment experiment(small, bench.gpu);
   experiment.run(bench);
   const CUstream stream = experiment.steps().stream();
   const Event event(bench.gpu.context(), EventTiming::kTimed);
   const HostMemory word(bench.gpu.context(), sizeof(std::uint32_t));
-  std::vector<double> ns;
+  const Event begin(bench.gpu.context(), EventTiming::kTimed), end(bench.gpu.context(), EventTiming::kTimed);
+  std::vector<double> host_ns, gap_ns;
   repeat_rounds(seconds, [&] {
-    bench.throw_if_interrupted();
+    double alone_ns = 0;
+    for (const std::int64_t ns : experiment.run(bench)) alone_ns += static_cast<double>(ns);
+    int launches = 0;
     {
       const ClosedGate closed(bench.gate);
       closed.hold(stream);
+      check(driver().cuEventRecord(begin.get(), stream), "cuEventRecord");
       const std::int64_t begin_ns = now_ns();
-      int launches = 0;
       for (int i = 0; i < kLaunches; ++i)
         for (const Step& step : experiment.steps().steps()) {
           if (step.work.launches.empty()) continue;
@@ -98,11 +102,13 @@ double measure_host_launch(const Experiment& small, double seconds, const Bench&
             if (stage == 0) bench.gpu.enqueue(step.work, stream);
           }
         }
-      ns.push_back(static_cast<double>(now_ns() - begin_ns) / std::max(1, launches));
+      host_ns.push_back(static_cast<double>(now_ns() - begin_ns) / std::max(1, launches));
+      check(driver().cuEventRecord(end.get(), stream), "cuEventRecord");
     }
     check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
+    gap_ns.push_back(std::max(0.0, (elapsed_ns(begin, end) - kLaunches * alone_ns) / std::max(1, launches)));
   });
-  return median(ns);
+  return {measured(host_ns), measured(gap_ns)};
 }
 
 }  // namespace spscope::cuda

@@ -40,10 +40,16 @@ class TimedExperiment {
 // As run_series() of the CPU. Throws Error.
 void run_series(Series& series, double seconds, const Bench& bench);
 
-// Median of the attention's times beside held SMs over the median of those alone; >= 1. Throws Error.
-double measure_slowdown(const Experiment& attention, int held_sms, double seconds, const Bench& bench);
+// Median of the attention's times beside held SMs over the median of those alone, >= 1; the spread is that of the
+// rounds' ratios. Throws Error.
+Measured measure_slowdown(const Experiment& attention, int held_sms, double seconds, const Bench& bench);
 
-// Nanoseconds of the host for a launch, as a run enqueues an op of compute. Throws Error.
-double measure_host_launch(const Experiment& small, double seconds, const Bench& bench);
+// Launches as a run enqueues ops of compute: nanoseconds of the host for each, and of the device between the end of one
+// and the begin of the next.
+struct LaunchTimes {
+  Measured host_ns, gap_ns;
+};
+// Throws Error.
+LaunchTimes measure_launches(const Experiment& small, double seconds, const Bench& bench);
 
 }  // namespace spscope::cuda

@@ -119,6 +119,7 @@ void MpiExecution::run(int repeat) {
 
 void MpiExecution::finish(ExecuteResult& result) {
   mine_.outputs = read_outputs();
+  result.host_post_ns = world_.sum(host_post_ns());
   collect(world_, *run_, traffic(), std::move(mine_), result);
   if (oversubscribed()) result.provenance.timing = Timing::kOversubscribed;
   close();

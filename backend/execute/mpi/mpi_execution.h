@@ -36,8 +36,9 @@ class MpiExecution : public Execution {
   virtual void finish_epoch() {}
   // -- after the last
   virtual CountedBytes traffic() const = 0;
-  virtual std::vector<float> read_outputs() = 0;  // of this rank (OutputGather)
-  virtual void close() {}                         // this process does not touch memory of others any more
+  virtual std::vector<std::int64_t> host_post_ns() const { return {}; }  // of this rank, by rank: others have 0
+  virtual std::vector<float> read_outputs() = 0;                         // of this rank (OutputGather)
+  virtual void close() {}  // this process does not touch memory of others any more
   virtual bool oversubscribed() const { return world_.oversubscribed(); }
 
  private:

@@ -39,6 +39,7 @@ class CudaMpiExecution final : public mpi::MpiExecution {
     return run_repeat(run_, repeat, meet);
   }
   CountedBytes traffic() const override { return run_->traffic->bytes(); }
+  std::vector<std::int64_t> host_post_ns() const override { return run_->host_post_ns(); }
   std::vector<float> read_outputs() override { return run_->read_outputs(world().rank()); }
   void close() override { run_->opened.clear(); }
   bool oversubscribed() const override { return shares_gpus_; }
