@@ -13,7 +13,7 @@ namespace spscope {
 // Why there is none, with what to do; nothing when there is one. It stays open: a driver is not unloaded safely.
 inline std::optional<std::string> missing_cuda_driver() {
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr) return std::nullopt;
-  return "there is no CUDA driver (libcuda.so.1); it comes with the driver of the GPU";
+  return "there is no CUDA driver (libcuda.so.1); install NVIDIA's driver";
 }
 
 // "GPU 0 at 0000:3B:00.0". CUDA counts from 0 what CUDA_VISIBLE_DEVICES leaves a process, so that GPU 0 of two

@@ -42,7 +42,9 @@ struct Effect {
 // is equal for a reader.
 std::vector<Effect> effects_of(const StrategyResult& slower, const StrategyResult& faster, const Pair& pair,
                                std::int64_t difference_ns) {
-  constexpr std::int64_t kParts = 20;
+  const auto shows = [](std::int64_t ns, std::int64_t of_ns) {
+    return static_cast<double>(ns) > kNamed * static_cast<double>(of_ns);
+  };
   const TimeTerms mean = *slower.terms - *faster.terms;
   const TimeTerms path = slower.path_terms && faster.path_terms ? *slower.path_terms - *faster.path_terms : TimeTerms{};
   const std::int64_t whole_ns = *slower.makespan_ns - *faster.makespan_ns;
@@ -51,12 +53,27 @@ std::vector<Effect> effects_of(const StrategyResult& slower, const StrategyResul
     const auto cause = static_cast<Cause>(i);
     // Most ranks may wait out the transfers of a few: then only the path has them.
     const std::int64_t more_ns = is_transfer(cause) ? std::max(mean.of(cause), path.of(cause)) : mean.of(cause);
-    const bool more = is_compute(cause) ? pair.more_compute(cause) * kParts > difference_ns && more_ns > 0
-                                        : more_ns * kParts > whole_ns;
+    const bool more =
+        is_compute(cause) ? shows(pair.more_compute(cause), difference_ns) && more_ns > 0 : shows(more_ns, whole_ns);
     if (cause == Cause::kIdle || !more) continue;
     effects.push_back({cause, more_ns, pair.without({cause})});
   }
   return effects;
+}
+
+// Transfers and a part of them.
+bool overlap(Cause a, Cause b) {
+  return is_transfer(a) && is_transfer(b) && (a == Cause::kTransfers || b == Cause::kTransfers);
+}
+
+// Attribution::shares of two causes. `remaining_ns`: without both.
+std::vector<double> shares_of(const Effect& first, const Effect& second, std::int64_t remaining_ns,
+                              std::int64_t difference_ns) {
+  const auto gone = [&](std::int64_t ns) { return 1 - static_cast<double>(ns) / static_cast<double>(difference_ns); };
+  const double both = std::min(1.0, gone(remaining_ns)), alone = gone(first.remaining_ns);
+  const double together = std::max(0.0, both - alone - gone(second.remaining_ns));
+  const double share = std::clamp(alone + together / 2, 0.0, both);
+  return {share, both - share};
 }
 
 }  // namespace
@@ -98,27 +115,39 @@ std::optional<Attribution> attribute(const StrategyResult& slower, const Strateg
   found.difference_ns = found.remaining_ns = pair.without({});
   if (found.difference_ns <= 0) return std::nullopt;
   std::vector<Effect> effects = effects_of(slower, faster, pair, found.difference_ns);
-  const auto halves = [&](std::int64_t remaining_ns) { return 2 * remaining_ns <= found.difference_ns; };
-  const auto take = [&](const std::vector<Cause>& causes, std::int64_t remaining_ns) {
-    if (remaining_ns >= found.remaining_ns) return;
-    found.causes = causes;
-    found.remaining_ns = remaining_ns;
-  };
   // Of those that are each enough, the one that differs most: without transfers there is nothing that slows kernels,
   // either. All parts of transfers together where none of them is enough.
   const auto preferred = [](const Effect& e) { return std::pair(e.cause != Cause::kTransfers, e.more_ns); };
   std::ranges::stable_sort(effects, std::greater(), preferred);
-  for (const Effect& e : effects)
-    if (halves(e.remaining_ns)) {
-      take({e.cause}, e.remaining_ns);
-      return found;
+  const auto halves = [&](const Effect& e) { return 2 * e.remaining_ns <= found.difference_ns; };
+  const auto enough = std::ranges::find_if(effects, halves);
+  const bool is_enough = enough != effects.end();
+  if (is_enough)
+    std::rotate(effects.begin(), enough, std::next(enough));
+  else
+    std::ranges::stable_sort(effects, {}, &Effect::remaining_ns);
+  const auto part = [&](double share) { return share * static_cast<double>(found.difference_ns); };
+  if (!effects.empty() && effects.front().remaining_ns < found.difference_ns) {
+    found.causes = {effects.front().cause};
+    found.remaining_ns = effects.front().remaining_ns;
+    found.shares = {1 - static_cast<double>(found.remaining_ns) / part(1)};
+  }
+  if (static_cast<double>(found.remaining_ns) <= part(1 - kNamedAlone)) return found;
+  double least = static_cast<double>(found.remaining_ns) - part(kNamed);
+  for (std::size_t i = 0; i < (is_enough ? 1 : effects.size()); ++i)
+    for (std::size_t j = i + 1; j < effects.size(); ++j) {
+      const Effect &first = effects[i], &second = effects[j];
+      if (overlap(first.cause, second.cause)) continue;
+      const std::int64_t remaining_ns = pair.without({first.cause, second.cause});
+      // A part of transfers says more than all of them.
+      const bool all_parts = first.cause == Cause::kTransfers || second.cause == Cause::kTransfers;
+      const double remaining = static_cast<double>(remaining_ns) + (all_parts ? part(kNamed) : 0);
+      if (remaining >= least) continue;
+      least = remaining;
+      found.causes = {first.cause, second.cause};
+      found.remaining_ns = remaining_ns;
+      found.shares = shares_of(first, second, remaining_ns, found.difference_ns);
     }
-  std::ranges::stable_sort(effects, {}, &Effect::remaining_ns);
-  for (const Effect& e : effects) take({e.cause}, e.remaining_ns);
-  for (auto first = effects.begin(); first != effects.end(); ++first)
-    for (auto second = std::next(first); second != effects.end(); ++second)
-      take({first->cause, second->cause}, pair.without({first->cause, second->cause}));
-  found.shared = !halves(found.remaining_ns);
   return found;
 }
 

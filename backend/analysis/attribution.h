@@ -48,12 +48,17 @@ struct Attribution {
   std::string than;                // StrategyResult::id of the faster one
   std::int64_t slower_by_ns = 0;   // of the makespans of both
   std::int64_t difference_ns = 0;  // of both scheduled anew; > 0
-  // One, without which at most half of the difference remains. Else the two that shrink it most, and `shared` is true
-  // where more than half remains without both. Empty: no cause shrinks it.
+  // One without which at most a third of the difference remains. Else one without which at most half does, or where
+  // there is none the one that shrinks it most, with the second that takes most of the rest away, if any takes a
+  // twentieth of the difference. Empty: no cause shrinks it.
   std::vector<Cause> causes;
-  bool shared = false;
+  // Of the difference, by cause: 0.6. The first has what goes away without it alone, the second what then goes away
+  // without it, and each half of what goes away only without both.
+  std::vector<double> shares;
   std::int64_t remaining_ns = 0;  // without `causes`
 };
+// Shares of a difference: of a cause that is named alone, and the least of one that is named.
+inline constexpr double kNamedAlone = 2.0 / 3, kNamed = 0.05;
 
 // What the probes of one strategy take without causes, each set of them scheduled once.
 class Without {

@@ -34,6 +34,7 @@ struct Setting {
   std::optional<ClusterPreset> cluster;
   std::optional<Model> model;
   RunSection run;
+  int guidance = 1;  // of the forward passes, how many run at once
 };
 
 // Compute of all ranks by a cost profile, in nanoseconds; each op is rounded up as in schedules.
@@ -48,7 +49,7 @@ MemoryNeed memory_of_ranks(const Plan& plan, const std::vector<RankUsage>& usage
   for (const RankUsage& rank : usage) activations.push_back(rank.memory_bound_bytes);
   const bool bounded = std::ranges::all_of(activations, [](std::int64_t bytes) { return bytes > 0; });
   if (!setting.model || !setting.cluster || !bounded || static_cast<int>(activations.size()) != plan.ranks) return {};
-  return memory_need(plan, activations, *setting.model, setting.run, *setting.cluster);
+  return memory_need(plan, activations, *setting.model, setting.run, *setting.cluster, setting.guidance);
 }
 
 // The layer passes of a strategy that reasons rest on: up to 8 of those that it has, evenly, and fewer of so many ranks
@@ -142,6 +143,7 @@ Workload describe(const WorkloadRecord& record) {
 
 Setting setting_of(const WorkloadRecord& record) {
   Setting setting;
+  setting.guidance = record.guidance;
   setting.cluster = stored_cluster(record);
   const ReadConfig read = parse_config(record.config_toml, "");
   std::vector<Problem> problems = read.problems;

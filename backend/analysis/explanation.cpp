@@ -78,6 +78,7 @@ class Explaining {
     const bool goes_on = scheduled && std::next(run) != runs.end() && std::next(run)->denoise_step == place_.second;
     add_waits(e, stored, goes_on);
     add_stragglers(e, stored, plan);
+    e.host_text = host_bound_text(stored.usage, plan.posts.size(), e.makespan_ns);
     if (!edit_) {
       const auto spread_ns = half_interquartile_range(stored.repeats);
       stored.repeats = {*repeat};
@@ -327,6 +328,22 @@ void add_reasons(Explanation& explanation, Judgement judgement) {
 }
 
 }  // namespace
+
+std::string host_bound_text(std::span<const RankUsage> ranks, std::size_t num_posts, std::int64_t makespan_ns) {
+  constexpr double kOfMakespan = 0.9;
+  // A queue of a GPU holds about a thousand pieces of work, and a post is a handful: with more posts the host may have
+  // waited for the GPU.
+  constexpr std::size_t kMostPosts = 200;
+  const auto slowest = std::ranges::max_element(ranks, {}, &RankUsage::host_post_ns);
+  if (slowest == ranks.end() || !slowest->host_post_ns || num_posts > kMostPosts) return "";
+  const auto post_ns = static_cast<double>(*slowest->host_post_ns), host_ns = post_ns * static_cast<double>(num_posts);
+  if (host_ns < kOfMakespan * static_cast<double>(makespan_ns)) return "";
+  return fmt::format(
+      "The host is the bottleneck: it takes {} to post the work of rank {}, {} for each of {} posts, and the layer "
+      "pass takes {}.",
+      duration_text(host_ns), slowest->rank, duration_text(post_ns), num_posts,
+      duration_text(static_cast<double>(makespan_ns)));
+}
 
 std::string unchanged_text(const StrategyExplanation& explanation) {
   if (explanation.edits.empty() || explanation.edits.front().makespan_ns == explanation.makespan_ns) return "";

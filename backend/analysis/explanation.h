@@ -68,6 +68,8 @@ struct StrategyExplanation {
 
   std::vector<Straggler> stragglers;
 
+  std::string host_text;  // host_bound_text()
+
   // The first one is of the edit kNone. Empty, with the reason, where nothing can be scheduled anew.
   std::vector<EditResult> edits;
   std::vector<TimeEdit> all_edits;  // that there are: of explain_edit() more than `edits`
@@ -77,6 +79,10 @@ struct StrategyExplanation {
 // "With nothing changed, the model takes 1.63 ms where 3.18 ms were measured. Compare the edits with the 1.63 ms."; ""
 // where they are equal, or nothing was scheduled.
 std::string unchanged_text(const StrategyExplanation& explanation);
+
+// "The host is the bottleneck: it takes 1.25 ms to post the work of rank 2, 12.5 us for each of 100 posts, and the
+// layer pass takes 1.30 ms."; "" where no host takes nine tenths of the makespan, or what it takes is not known.
+std::string host_bound_text(std::span<const RankUsage> ranks, std::size_t num_posts, std::int64_t makespan_ns);
 
 struct Explanation {
   Comparison comparison;  // of the workload; whole-run reasons are those of its Judgement

@@ -47,7 +47,8 @@ std::string sparse_record(std::string_view a, std::string_view b) {
   std::string text;
   if (!published.empty())
     text = fmt::format(
-        "db-SP measured attention with {} as fast as with Ulysses on average; the model says {} ({} of {} within 10 %"
+        "db-SP measured attention with {} as fast as with Ulysses on average; for its runs the model says {} ({} of {} "
+        "within 10 %"
         "{}, docs/accuracy.md)",
         listed(published), listed(predicted), sum.near, sum.runs,
         sum.held > 0 ? fmt::format(" and {} more in its range", sum.held) : "");

@@ -26,18 +26,6 @@ std::string launches_text(const StrategyResult& s) {
   return fmt::format("{:.{}f}", launches, launches == static_cast<double>(static_cast<std::int64_t>(launches)) ? 0 : 1);
 }
 
-// What a strategy sends a rank beside another one: "; it sends 1.35 GB a rank instead of 484 MB". `passes`: of how many
-// layer passes the lists are sums.
-std::string bytes_instead(const std::vector<std::int64_t>& slower, const std::vector<std::int64_t>& faster,
-                          double passes) {
-  if (slower.empty() || faster.empty()) return "";
-  const double bytes = mean_over_ranks(slower) / passes, instead = mean_over_ranks(faster) / passes;
-  if (bytes <= 0) return "";
-  const std::string text = bytes_text(bytes), other = instead > 0 ? bytes_text(instead) : "none";
-  if (text == other) return fmt::format("; both send {} a rank", text);
-  return fmt::format("; it sends {}{} a rank instead of {}", bytes < instead ? "only " : "", text, other);
-}
-
 // How far the slowest rank of each layer pass is above the mean of its ranks, a mean over layer passes.
 double mean_excess(const StrategyResult& s) {
   double sum = 0;
@@ -75,50 +63,50 @@ bool one_explains(const LateRank& late, const StrategyResult& s) {
 // Whether a rank is late more than all others together.
 bool mostly_one(const LateRank& late) { return late.share >= 0.5; }
 
-// "ranks wait 4.41 ms for rank 2, not 152 us". `instead`: ", not 152 us" or "".
-void add_late(const std::optional<LateRank>& late, const Sentence& wait, const std::string& instead,
-              const StrategyResult& s, SentenceBuilder& words) {
-  words.add("ranks wait ").add(wait).add(" for ");
+// "its ranks wait 4.41 ms for rank 2".
+void add_late(const std::optional<LateRank>& late, const Sentence& wait, const StrategyResult& s,
+              SentenceBuilder& words) {
+  words.add("its ranks wait ").add(wait).add(" for ");
   if (late && !one_explains(*late, s))
     words.name("the busiest one", at_worst_pass(s, {}));
   else if (late && mostly_one(*late))
     words.name(fmt::format("rank {}", late->rank), at_worst_pass(s, late->rank));
   else
     words.add("late ones");
-  words.add(instead);
 }
 
-// What makes ranks late, in sentences that go on after the causes: ". Its heads 20-29 have 36 % more active tiles than
-// the mean"; "" where nothing does by what can be read. `alone`: there is no other cause.
-void add_late_details(const LateRank& late, std::int64_t wait_ns, const StrategyResult& s, double passes, bool alone,
+// What makes ranks late, in sentences that go on after it: ". Its heads 20-29 have 36 % more active tiles than the
+// mean"; "" where nothing does by what can be read.
+void add_late_details(const LateRank& late, std::int64_t wait_ns, const StrategyResult& s, double passes,
                       SentenceBuilder& words) {
   constexpr double kShown = 0.0005;  // reads as 0.1 % and more
   constexpr std::int64_t kLargePart = 5;
   const auto computes = [](double more) { return fmt::format("computes {} longer than the mean", percent_text(more)); };
   if (!one_explains(late, s)) {
-    if (const double excess = mean_excess(s); excess >= kShown)
-      words.add((alone ? ". It " : ". The busiest rank ") + computes(excess));
+    if (const double excess = mean_excess(s); excess >= kShown) words.add(". That rank " + computes(excess));
     return;
   }
   const bool one_head = late.heads.find_first_of("-,") == std::string::npos, counted = late.heads.ends_with("heads");
   const std::string heads = late.heads.empty() ? ""
                             : counted          ? late.heads
                                                : fmt::format("{} {}", one_head ? "head" : "heads", late.heads);
+  const bool first = mostly_one(late);  // the sentence begins with it
+  const std::string it = first ? "It" : "it";
   std::string why;
   if (late.more_tiles >= kShown)
     why = fmt::format("{} {} more active tiles than the mean",
-                      heads.empty()          ? "it has"
-                      : one_head && !counted ? "its " + heads + " has"
-                                             : "its " + heads + " have",
+                      heads.empty()          ? it + " has"
+                      : one_head && !counted ? it + "s " + heads + " has"
+                                             : it + "s " + heads + " have",
                       percent_text(late.more_tiles));
   else if (late.more_compute >= kShown)
-    why = "it " + computes(late.more_compute) + (heads.empty() ? "" : ", with " + heads);
-  if (!mostly_one(late) || (!alone && !why.empty()))
+    why = it + " " + computes(late.more_compute) + (heads.empty() ? "" : ", with " + heads);
+  if (!first)
     words.add(". ")
         .name(fmt::format("Rank {}", late.rank), at_worst_pass(s, late.rank))
         .add(" is late most" + (why.empty() ? "" : ": " + why));
   else if (!why.empty())
-    words.add(". I" + why.substr(1));
+    words.add(". " + why);
   if (late.ring_step > 0 && late.ring_step_ns * kLargePart >= wait_ns)
     words.add(fmt::format(". The longest wait, {}, is before ring step {}",
                           duration_text(static_cast<double>(late.ring_step_ns) / passes), late.ring_step));
@@ -140,18 +128,22 @@ std::string fast_end_text(const StrategyResult& slower, const StrategyResult& fa
 class CauseWords {
  public:
   CauseWords(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, double passes)
-      : reason_(reason), slower_(slower), faster_(faster), passes_(passes) {}
+      : reason_(reason),
+        slower_(slower),
+        faster_(faster),
+        passes_(passes),
+        one_strategy_(own_label(slower) == own_label(faster)) {}
 
   void add(Cause cause, SentenceBuilder& words) const {
     switch (cause) {
       case Cause::kLaunches:
-        words.add(fmt::format("it launches attention {} times a rank instead of {}, which takes ",
-                              launches_text(slower_), launches_text(faster_)));
+        words.add(launches_differ() ? fmt::format("it launches attention {} times a rank instead of {}, which takes ",
+                                                  launches_text(slower_), launches_text(faster_))
+                                    : fmt::format("its {} launches a rank take ", launches_text(slower_)));
         return add_more(cause, words);
       case Cause::kRows:
-        words.add(
-            fmt::format("each of its {} launches a rank reads the query rows anew, against {} in {}, which takes ",
-                        launches_text(slower_), launches_text(faster_), own_label(faster_)));
+        words.add(fmt::format("each of its {} launches a rank reads the query rows anew{}, which takes ",
+                              launches_text(slower_), launches_differ() ? beside(launches_text(faster_)) : ""));
         return add_more(cause, words);
       case Cause::kTiles:
         words.add(slower_.tiles_redundant.value_or(0) > faster_.tiles_redundant.value_or(0)
@@ -171,7 +163,10 @@ class CauseWords {
         words.add("its transfers slow the compute beside them by ").add(time(cause));
         return words.add(other(cause)), void();
       case Cause::kLateRank:
-        return add_late(reason_.late, time(cause), not_other(cause), slower_, words);
+        add_late(reason_.late, time(cause), slower_, words);
+        words.add(other(cause));
+        if (reason_.late) add_late_details(*reason_.late, ns(slower_, cause), slower_, passes_, words);
+        return;
       case Cause::kLatency:
         words.add("the start of its transfers is exposed for ").add(time(cause)).add(other(cause));
         return words.add(messages()), void();
@@ -189,14 +184,6 @@ class CauseWords {
     add_more(cause, words);
   }
 
-  // Sentences after those of the causes.
-  void add_details(SentenceBuilder& words) const {
-    if (reason_.late)
-      add_late_details(*reason_.late, ns(slower_, Cause::kLateRank), slower_, passes_, reason_.causes.size() == 1,
-                       words);
-    words.add(fast_end_text(slower_, faster_, passes_));
-  }
-
  private:
   // Means over ranks, or along the critical path.
   std::int64_t ns(const StrategyResult& s, Cause cause) const {
@@ -211,24 +198,34 @@ class CauseWords {
   void add_more(Cause cause, SentenceBuilder& words) const {
     words.add(linked(text(ns(slower_, cause) - ns(faster_, cause)), cause)).add(" more");
   }
-  // Whether what the faster one takes shows beside it.
-  bool other_shows(Cause cause) const {
-    constexpr std::int64_t kShows = 100;  // of what the slower one takes
-    return ns(faster_, cause) * kShows >= ns(slower_, cause);
+  // ", against 0.64 ms in ring r4", the faster one; of two times of one strategy " instead of 0.64 ms".
+  std::string beside(const std::string& figure) const {
+    return one_strategy_ ? " instead of " + figure : fmt::format(", against {} in {}", figure, own_label(faster_));
   }
-  // ", against 0.64 ms in ring r4", the faster one, where that shows.
+  // That, where what the faster one takes shows beside the slower one.
   std::string other(Cause cause) const {
-    return other_shows(cause) ? fmt::format(", against {} in {}", text(ns(faster_, cause)), own_label(faster_)) : "";
+    constexpr std::int64_t kShows = 100;  // of what the slower one takes
+    return ns(faster_, cause) * kShows >= ns(slower_, cause) ? beside(text(ns(faster_, cause))) : "";
   }
-  std::string not_other(Cause cause) const {
-    return other_shows(cause) ? fmt::format(", not {}", text(ns(faster_, cause))) : "";
+  bool launches_differ() const { return launches_text(slower_) != launches_text(faster_); }
+  // "; it sends 1.35 GB a rank instead of 484 MB". `unit`: " a rank", or what is counted.
+  std::string sent(const std::string& figure, const std::string& instead, bool less, const char* unit) const {
+    if (figure != instead)
+      return fmt::format("; it sends {}{}{} instead of {}", less ? "only " : "", figure, unit, instead);
+    return one_strategy_ ? "" : fmt::format("; both send {}{}", figure, unit);
   }
   std::string messages() const {
-    const std::int64_t sent = slower_.messages.value_or(0), instead = faster_.messages.value_or(0);
-    const std::string text = count_text(static_cast<double>(sent) / passes_);
-    if (sent == instead) return fmt::format("; both send {} messages", text);
-    return fmt::format("; it sends {}{} messages instead of {}", sent < instead ? "only " : "", text,
-                       count_text(static_cast<double>(instead) / passes_));
+    const std::int64_t count = slower_.messages.value_or(0), instead = faster_.messages.value_or(0);
+    const auto figure = [&](std::int64_t n) { return count_text(static_cast<double>(n) / passes_); };
+    return sent(figure(count), figure(instead), count < instead, " messages");
+  }
+  // Of bytes by rank.
+  std::string bytes(const std::vector<std::int64_t> StrategyResult::*by_rank) const {
+    if ((slower_.*by_rank).empty() || (faster_.*by_rank).empty()) return "";
+    const double bytes = mean_over_ranks(slower_.*by_rank) / passes_,
+                 instead = mean_over_ranks(faster_.*by_rank) / passes_;
+    if (bytes <= 0) return "";
+    return sent(bytes_text(bytes), instead > 0 ? bytes_text(instead) : "none", bytes < instead, " a rank");
   }
   void add_wire(Cause cause, SentenceBuilder& words) const {
     const char* where = cause == Cause::kWireInside    ? " inside nodes"
@@ -238,38 +235,47 @@ class CauseWords {
       words.add("its critical path has ").add(time(cause)).add(fmt::format(" of transfers{}", where)).add(other(cause));
     else
       words.add(time(cause)).add(fmt::format(" of its transfers{} are exposed", where)).add(other(cause));
-    words.add(cause == Cause::kWireInside
-                  ? bytes_instead(slower_.bytes_sent_intra_node, faster_.bytes_sent_intra_node, passes_)
-              : cause == Cause::kWireBetween
-                  ? bytes_instead(slower_.bytes_sent_inter_node, faster_.bytes_sent_inter_node, passes_)
-                  : bytes_instead(slower_.bytes_sent, faster_.bytes_sent, passes_));
+    words.add(bytes(cause == Cause::kWireInside    ? &StrategyResult::bytes_sent_intra_node
+                    : cause == Cause::kWireBetween ? &StrategyResult::bytes_sent_inter_node
+                                                   : &StrategyResult::bytes_sent));
   }
 
   const Reason& reason_;
   const StrategyResult &slower_, &faster_;
   double passes_;
+  bool one_strategy_;
 };
 
-std::pair<Cause, std::int64_t> largest_cause(const TimeTerms& terms) {
+// kIdle, 0 where none but `except` is above 0.
+std::pair<Cause, std::int64_t> largest_cause(const TimeTerms& terms, std::optional<Cause> except = {}) {
   std::pair<Cause, std::int64_t> largest{Cause::kIdle, 0};
   for (int i = 0; i < kNumCauses; ++i)
-    if (const auto cause = static_cast<Cause>(i); cause != Cause::kTransfers && terms.of(cause) > largest.second)
+    if (const auto cause = static_cast<Cause>(i);
+        cause != Cause::kTransfers && cause != except && terms.of(cause) > largest.second)
       largest = {cause, terms.of(cause)};
   return largest;
 }
 
 // Of measured times. Ranks that are late because of a transfer along the path wait for that.
 void take_from_terms(const TimeTerms& path, Reason& reason) {
+  const auto take = [&](Cause cause, std::int64_t ns) {
+    reason.causes.push_back(cause);
+    reason.shares.push_back(static_cast<double>(ns) / static_cast<double>(reason.difference_ns));
+    reason.removed_ns += ns;
+  };
   const auto [cause, ns] = largest_cause(reason.terms);
-  reason.causes = {cause};
-  reason.removed_ns = ns;
   const auto [on_path, path_ns] = largest_cause(path);
-  if (cause != Cause::kLateRank || !is_transfer(on_path)) return;
-  reason.causes = {on_path};
-  reason.removed_ns = path_ns;
+  if (cause == Cause::kLateRank && is_transfer(on_path)) return take(on_path, path_ns);
+  take(cause, ns);
+  const auto [second, second_ns] = largest_cause(reason.terms, cause);
+  if (reason.share() < kNamedAlone &&
+      static_cast<double>(second_ns) > kNamed * static_cast<double>(reason.difference_ns))
+    take(second, second_ns);
 }
 
 }  // namespace
+
+double Reason::share() const { return std::accumulate(shares.begin(), shares.end(), 0.0); }
 
 std::optional<LateRank> late_rank(const StrategyResult& s) {
   const std::int64_t all_ns = std::accumulate(s.waited_for_ns.begin(), s.waited_for_ns.end(), std::int64_t{0});
@@ -313,7 +319,7 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
   if (found) {
     if (found->causes.empty()) return std::nullopt;
     reason.causes = found->causes;
-    reason.shared = found->shared;
+    reason.shares = found->shares;
     const double part =
         static_cast<double>(found->difference_ns - found->remaining_ns) / static_cast<double>(found->difference_ns);
     reason.removed_ns = std::llround(part * static_cast<double>(reason.difference_ns));
@@ -327,22 +333,35 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
   return reason;
 }
 
-Sentence reason_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {
-  const bool mean_pass = of == OfPasses::kMean;
-  const double passes = mean_pass ? static_cast<double>(std::max<std::size_t>(1, slower.by_layer.size())) : 1;
+ReasonWords reason_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
+                         OfPasses of) {
+  const double passes =
+      of == OfPasses::kMean ? static_cast<double>(std::max<std::size_t>(1, slower.by_layer.size())) : 1;
   const CauseWords cause_words(reason, slower, faster, passes);
-  SentenceBuilder words;
-  words.add(fmt::format("{}{} slower", duration_text(static_cast<double>(reason.difference_ns) / passes),
-                        mean_pass ? " a layer" : ""));
-  words.add(reason.shared              ? " for several reasons, the largest, less than half of it, is this: "
-            : reason.causes.size() > 1 ? " for two reasons: "
-                                       : ": ");
-  for (const Cause cause : reason.causes) {
-    if (cause != reason.cause()) words.add("; and ");
-    cause_words.add(cause, words);
+  const bool one = reason.causes.size() == 1, most = reason.share() >= kNamedAlone;
+  SentenceBuilder why;
+  if (!one || !most) why.add(one || !most ? " for several reasons" : " for two reasons");
+  for (std::size_t i = 0; i < reason.causes.size(); ++i) {
+    if (!one || !most)
+      why.add(fmt::format(". Without the {}, {}{}",
+                          one      ? "largest"
+                          : i == 0 ? "first"
+                                   : "second",
+                          percent_text(reason.shares[i]), i == 0 ? " of the difference goes away" : " more"));
+    why.add(": ");
+    cause_words.add(reason.causes[i], why);
   }
-  cause_words.add_details(words);
-  return words.take();
+  why.add(fast_end_text(slower, faster, passes));
+  return {duration_text(static_cast<double>(reason.difference_ns) / passes), why.take()};
+}
+
+Sentence slower_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {
+  const ReasonWords words = reason_words(reason, slower, faster, of);
+  return SentenceBuilder()
+      .add(words.more)
+      .add(of == OfPasses::kMean ? " a layer slower" : " slower")
+      .add(words.why)
+      .take();
 }
 
 Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
@@ -350,7 +369,7 @@ Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, con
   return SentenceBuilder()
       .name(slower.label, {.strategy = slower.id})
       .add(" is ")
-      .add(reason_words(reason, slower, faster, of))
+      .add(slower_words(reason, slower, faster, of))
       .take();
 }
 

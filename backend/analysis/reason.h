@@ -33,17 +33,19 @@ struct Reason {
   std::string than;                // StrategyResult::id of the faster one
   std::int64_t difference_ns = 0;  // of the makespans; the sum of `terms`
   TimeTerms terms;                 // of the slower one minus those of the faster one, means over ranks
-  // Most important first: one, or two that share the difference. Not empty.
+  // Most important first: one, or two where the first alone is less than kNamedAlone of the difference. Not empty.
   std::vector<Cause> causes;
-  bool shared = false;  // more than half of the difference has other causes
-  // How much of the difference goes away without them; of measured times how much more terms the first one has.
+  std::vector<double> shares;  // Attribution::shares; of measured times, how much more terms the slower one has
+  // How much of the difference goes away without them; of measured times how much more terms the slower one has.
   std::int64_t removed_ns = 0;
   // Means over ranks show less than half of the first one, a transfer, as when most ranks wait for what few send: the
   // words have its time along the critical path.
   bool along_path = false;
-  std::optional<LateRank> late;  // when the first one is a late rank
+  std::optional<LateRank> late;  // when one of them is a late rank
 
   Cause cause() const { return causes.front(); }
+  double share() const;                            // of all causes
+  bool shared() const { return 2 * share() < 1; }  // more than half of the difference has other causes
 };
 
 // Absent when the terms of either are not known, `slower` is not slower, or no cause explains it.
@@ -51,9 +53,19 @@ std::optional<Reason> reason_for(const StrategyResult& slower, const StrategyRes
 
 // Whether times, bytes and messages are told of all layer passes together or of a mean one.
 enum class OfPasses { kAll, kMean };
-// "19.9 ms slower: 28.5 ms of its transfers inside nodes are exposed, against 13.2 ms in usp u4 r2; it sends 1.35 GB a
-// rank instead of 484 MB"; of a mean pass "2.49 ms a layer slower: ...".
-Sentence reason_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
+// The words that every sentence about a reason is made of.
+struct ReasonWords {
+  std::string more;  // "19.9 ms": of all layer passes, or of a mean one
+  // ": 28.5 ms of its transfers inside nodes are exposed, against 13.2 ms in usp u4 r2; it sends 1.35 GB a rank instead
+  // of 484 MB"; of two causes " for two reasons. Without the first, 58 % of the difference goes away: ... Without the
+  // second,
+  // ..." Without the last full stop. Of two times of one strategy " instead of 13.2 ms".
+  Sentence why;
+};
+ReasonWords reason_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
+                         OfPasses of = OfPasses::kAll);
+// "19.9 ms slower: ..."; of a mean pass "2.49 ms a layer slower: ...".
+Sentence slower_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,
                       OfPasses of = OfPasses::kAll);
 // "ring r8 is 19.9 ms slower: ..."
 Sentence reason_sentence(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster,

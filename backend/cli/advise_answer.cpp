@@ -83,7 +83,7 @@ Answer answer_of(JobFlags job_flags, const Engine* engine, int seeds, const Quie
   std::vector<Job> jobs = jobs_of(open, job_flags, engine, max_memory_bytes);
   Divisions divisions;
   if (!jobs.empty()) {
-    divisions = time_divisions(jobs, options);
+    divisions = time_divisions(jobs, seeds, options);
     job = jobs[divisions.fastest];
     const std::vector<std::string>& chosen = open[divisions.fastest];
     if (divisions.fastest > 0) job_flags.settings.insert(job_flags.settings.end(), chosen.begin(), chosen.end());
@@ -109,7 +109,7 @@ Answer best_answer(const JobFlags& job_flags, const Engine* engine, int seeds, c
   return answer;
 }
 
-AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, const QuietRun& options) {
+AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, int seeds, const QuietRun& options) {
   AdviceFacts facts;
   facts.code = code_text(answer.job);
   facts.engine = engine;
@@ -119,16 +119,16 @@ AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, con
   const std::optional<RatioError> error = judge(by_mode(answer.advice.judged).front()).error;
   if (engine == nullptr || engine->settings.empty())  // else its code is its own
     facts.other_code =
-        with_other_code(answer.job_flags, answer.job, argument, engine, error ? error->median : 0, options);
+        with_other_code(answer.job_flags, answer.job, argument, engine, error ? error->median : 0, seeds, options);
   if (dense && (engine == nullptr || !engine->patterns(answer.job.config.model.preset).empty()))
-    facts.sparse_masks = with_sparse_masks(answer.job_flags, answer.job, argument, engine, options);
+    facts.sparse_masks = with_sparse_masks(answer.job_flags, answer.job, argument, engine, seeds, options);
   return facts;
 }
 
-Divisions supposed_divisions(const std::vector<Job>& jobs, const WhatIf& what_if, const QuietRun& options) {
+Divisions supposed_divisions(const std::vector<Job>& jobs, const WhatIf& what_if, int seeds, const QuietRun& options) {
   std::vector<Job> others;
   for (const Job& job : jobs) others.push_back(supposed(job, what_if));
-  return others.empty() ? Divisions() : time_divisions(others, options);
+  return others.empty() ? Divisions() : time_divisions(others, seeds, options);
 }
 
 }  // namespace spscope

@@ -23,8 +23,8 @@ struct Answer {
 Answer best_answer(const JobFlags& job_flags, const Engine* engine, int seeds, const QuietRun& options,
                    std::int64_t max_memory_bytes);
 // `dense`: masks were not asked for.
-AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, const QuietRun& options);
+AdviceFacts facts_of(const Answer& answer, const Engine* engine, bool dense, int seeds, const QuietRun& options);
 // The divisions of the same jobs on another machine.
-Divisions supposed_divisions(const std::vector<Job>& jobs, const WhatIf& what_if, const QuietRun& options);
+Divisions supposed_divisions(const std::vector<Job>& jobs, const WhatIf& what_if, int seeds, const QuietRun& options);
 
 }  // namespace spscope

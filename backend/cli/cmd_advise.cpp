@@ -77,8 +77,8 @@ int run_advise(CommandContext& context, const AdviseFlags& flags) {
   std::optional<Advice> then;
   if (what_if)
     then = advise(supposed(answer.job, *what_if), flags.seeds, options,
-                  supposed_divisions(answer.jobs, *what_if, options), engine);
-  const AdviceFacts facts = facts_of(answer, engine, question.dense, options);
+                  supposed_divisions(answer.jobs, *what_if, flags.seeds, options), engine);
+  const AdviceFacts facts = facts_of(answer, engine, question.dense, flags.seeds, options);
   printer.clear();
 
   const bool can_run = !advice.chosen.empty();
@@ -127,7 +127,7 @@ Command declare_advise() {
        .target = &flags->ranks,
        .rule = IntegerBetween{1, 65536}},
       {.names = "--tokens",
-       .help = "video tokens: height and width of the model's grid are scaled to come near",
+       .help = "video tokens; spscope scales height and width of the model's grid to come near",
        .target = &flags->tokens,
        .rule = IntegerBetween{1, 100'000'000}},
       {.names = "--seeds",
@@ -138,9 +138,9 @@ Command declare_advise() {
       {.names = "--what-if",
        .help = "NAME=NUMBER,...: the same on other hardware or at another density, beside it",
        .target = &flags->what_if},
-      {.names = "--all", .help = "everything that is known, on more than 30 lines", .target = &flags->all},
+      {.names = "--all", .help = "all that is known; without it at most 30 lines", .target = &flags->all},
       {.names = "--save",
-       .help = "FILE.toml to write, for spscope run: the chosen one, the next, and what speed-ups are over",
+       .help = "FILE.toml to write, for spscope run: the chosen strategy, the next, and that which speed-ups are over",
        .target = &flags->save},
       {.names = "-s,--strategy",
        .help = "NAME or NAME:key=value,... in place of all; may repeat",

@@ -87,7 +87,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
   const std::string why_not = judged ? why_not_judged(of_file.front(), of_file.back(), changed) : "";
   if (!why_not.empty())
     throw Error(
-        ErrorCode::kUsage, "the times cannot be judged: " + why_not,
+        ErrorCode::kUsage, "the times cannot be judged, because " + why_not,
         "--fail-above needs undisturbed times of one mode from one kind of machine: run again with no more ranks than "
         "cores and nothing else running; without --fail-above, compare shows the runs");
   const bool worse = judged && std::ranges::any_of(changed, &Change::regression);
@@ -114,7 +114,7 @@ int compare(CommandContext& context, const CompareFlags& flags) {
     context.out << '\n' << render_terminal(section, style);
   }
   if (!different.empty())
-    context.out << fmt::format("\nNo changes are shown: {}{}.\n", printable_line(different),
+    context.out << fmt::format("\nNo changes are shown, because {}{}.\n", printable_line(different),
                                shows_settings ? "" : fmt::format(", and {} settings differ", settings.size()));
   return worse ? kExitRegression : exit_code_of(of_file);
 }
@@ -128,7 +128,8 @@ Command declare_compare() {
       {.names = "files", .help = "stored runs", .target = &flags->files, .required = true},
       {.names = "--fail-above",
        .help =
-           "exit with 3 when a strategy of the last file is slower than in the first by more than this (5%), or gone",
+           "exit with 3 when a strategy of the last file is slower than in the first by more than this, such as 5%, or "
+           "missing",
        .target = &flags->fail_above},
   };
   command.action = [flags](CommandContext& context) { return compare(context, *flags); };

@@ -33,7 +33,7 @@ std::vector<Finding> machine_findings() {
   list.push_back({"memory copy", fmt::format("{:.1f} GB/s, measured", kernels::measure_copy_gbps())});
   list.push_back({"spscope", std::string(kVersion)});
   for (const BuildFact& fact : build_facts())
-    list.push_back({std::string(fact.name), fact.value.empty() ? "-" : std::string(fact.value)});
+    list.push_back({std::string(fact.name), fact.value.empty() ? "none" : std::string(fact.value)});
   const std::string scratch = default_scratch_folder();
   list.push_back({"scratch files", scratch, access(scratch.c_str(), W_OK | X_OK) == 0});
   for (MachineFact& fact : executor_facts()) list.push_back({std::move(fact.name), std::move(fact.value)});
@@ -49,17 +49,20 @@ std::vector<Finding> machine_findings() {
 // What became of a folder that a run made for its shards.
 Finding folder_finding(const CollectionFolder& folder) {
   const CollectingNote& note = folder.note;
-  std::string text = fmt::format("\"{}\", {} bytes, of the run to \"{}\" that began at {}", note.folder, folder.bytes,
-                                 note.out, note.started_utc);
+  const std::string text = fmt::format("\"{}\" holds {} bytes of the run to \"{}\", which began at {}.", note.folder,
+                                       folder.bytes, note.out, note.started_utc);
   if (folder.state == CollectorState::kRuns)
-    return {"run going on", fmt::format("{}: process {} is writing it", text, note.pid)};
+    return {"run going on", fmt::format("{} Process {} is writing it.", text, note.pid)};
   if (!folder.recovered_to.empty())
-    return {"recovered", fmt::format("{}: \"{}\" was made of it, and it can be removed", text, folder.recovered_to)};
-  if (folder.state == CollectorState::kElsewhere) return {"of another host", fmt::format("{}, by {}", text, note.host)};
-  if (!folder.processes.empty())
-    text += fmt::format(", used by process{} {}", folder.processes.size() == 1 ? "" : "es", listed(folder.processes));
-  return {"ended early", fmt::format("{}: spscope recover \"{}\" -o FILE.db makes a file of it", text, note.folder),
-          false};
+    return {"recovered", fmt::format("{} \"{}\" was made of it, so you can remove it.", text, folder.recovered_to)};
+  if (folder.state == CollectorState::kElsewhere)
+    return {"of another host", fmt::format("{} Host {} wrote it.", text, note.host)};
+  const std::string users = folder.processes.empty()
+                                ? ""
+                                : fmt::format(" Process{} {} still {} it.", folder.processes.size() == 1 ? "" : "es",
+                                              listed(folder.processes), folder.processes.size() == 1 ? "uses" : "use");
+  return {"ended early",
+          fmt::format("{}{} spscope recover \"{}\" -o FILE.db makes a file of it.", text, users, note.folder), false};
 }
 
 // The folders of runs in a scratch folder.

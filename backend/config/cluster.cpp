@@ -193,7 +193,7 @@ void choose_profiles(const RunConfig& config, int ranks, ClusterPreset& preset, 
                    {.attention_kernel = run.attention_kernel,
                     .implementation = run.implementation.empty() ? preset.implementation : run.implementation,
                     .sparse = has_sparse_masks(config),
-                    .pattern = config.mask.file.empty() ? config.mask.pattern : "",
+                    .method = config.mask.method(),
                     .dtype = run.dtype,
                     .model = resolve_model(config.model, known_elsewhere),
                     .gpus = ranks},
@@ -212,6 +212,7 @@ Cluster resolve_cluster(const RunConfig& config, std::vector<Problem>& problems)
   const std::size_t known = problems.size();
   Cluster cluster;
   cluster.preset = load_preset(config, problems);
+  cluster.layered = cluster.preset.layered;
   if (problems.size() != known) return cluster;
   const int nodes_of_name = config.cluster.profile.empty() ? nodes_in_name(config.cluster.preset, cluster.preset) : 0;
   cluster.dp = config.cluster.dp;

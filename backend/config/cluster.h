@@ -176,6 +176,7 @@ void write_profile(const std::string& path, const ClusterPreset& preset);
 struct Cluster {
   ClusterPreset preset;
   int ranks = 1, nodes = 1, gpus_per_node = 1, dp = 1, guidance = 1;
+  bool layered = false;  // the preset was: kernel, implementation and model chose its numbers
   int replica_ranks() const { return ranks / dp; }
   int plan_ranks() const { return replica_ranks() / guidance; }
 };

@@ -22,24 +22,27 @@ constexpr std::string_view kFeatureNames[kEngineFeatures] = {"ulysses",
                                                              "balanced heads",
                                                              "the text encoder elsewhere",
                                                              "the VAE elsewhere or in tiles",
-                                                             "compiled code"};
+                                                             "compiled code",
+                                                             "code that is not compiled"};
 // The patterns that an engine may have an attention backend for.
 constexpr std::pair<std::string_view, EngineFeature> kPatterns[] = {{"sparge", EngineFeature::kSparge},
                                                                     {"vsa", EngineFeature::kVsa}};
 
 std::vector<Engine> make_engines() {
   std::vector<Engine> list;
-#define ENGINE(id, title, models, launch, on_nodes, separator, sharded_tensor, settings, ring, repository) \
-  list.push_back({id, title, models, launch, on_nodes, separator, sharded_tensor, settings, ring, repository});
+#define ENGINE(id, title, models, launch, on_nodes, separator, behind, sharded_tensor, settings, ring, repository) \
+  list.push_back({id, title, models, launch, on_nodes, separator, behind, sharded_tensor, settings, ring, repository});
 #define FEATURE(feature, text, page) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)] = {text, page};
 #define MODELS(feature, ...) \
   list.back().features[static_cast<std::size_t>(EngineFeature::k##feature)].models = {__VA_ARGS__};
 #define LIMITS(feature, backend, least, most, ...) \
   list.back().limits.push_back({EngineFeature::k##feature, backend, least, most, {__VA_ARGS__}});
+#define KERNEL(text, page, ...) list.back().kernels.push_back({text, page, {__VA_ARGS__}});
 #define GPU(name, capability)
 #include "backend/config/engines.def"
 #undef GPU
+#undef KERNEL
 #undef LIMITS
 #undef MODELS
 #undef FEATURE
@@ -93,6 +96,12 @@ std::string Engine::source(EngineFeature f) const {
   return page.starts_with("https://") ? std::string(page) : fmt::format("{}{}", repository, page);
 }
 
+std::string_view Engine::choice_of(std::string_view kernel) const {
+  const auto found =
+      std::ranges::find_if(kernels, [&](const Kernel& k) { return std::ranges::count(k.kernels, kernel) > 0; });
+  return found == kernels.end() ? "" : found->text;
+}
+
 std::vector<std::string_view> Engine::patterns(std::string_view preset) const {
   std::vector<std::string_view> list;
   for (const auto& [pattern, of] : kPatterns)
@@ -142,9 +151,11 @@ int compute_capability(std::string_view gpu) {
 #define FEATURE(...)
 #define MODELS(...)
 #define LIMITS(...)
+#define KERNEL(...)
 #define GPU(name, capability) {name, capability},
 #include "backend/config/engines.def"
 #undef GPU
+#undef KERNEL
 #undef LIMITS
 #undef MODELS
 #undef FEATURE
@@ -213,11 +224,16 @@ std::string engine_command(const Engine& engine, const EngineSetup& setup) {
   const std::string flags = fmt::format("{}", fmt::join(flags_of(engine, setup), engine.separator));
   const int nodes = setup.nodes();
   const std::string_view launch = !knows_start(engine, setup) ? "{flags}" : nodes > 1 ? engine.on_nodes : engine.launch;
+  // A file's masks have the kernel of their backend, which the reader adds, and a pattern's have a flag of their own.
+  const std::string kernel(setup.masks.empty() ? engine.choice_of(setup.kernel) : "");
+  const bool first = launch.find("{kernel}") != launch.npos;
   std::string text = fmt::format(fmt::runtime(launch), fmt::arg("gpus", setup.gpus()), fmt::arg("nodes", nodes),
-                                 fmt::arg("local", setup.gpus() / nodes), fmt::arg("flags", flags));
+                                 fmt::arg("local", setup.gpus() / nodes), fmt::arg("flags", flags),
+                                 fmt::arg("kernel", kernel.empty() ? "" : fmt::format("{}{}", kernel, engine.behind)));
   while (text.ends_with(' ')) text.pop_back();
-  if (setup.compiled && engine.has(EngineFeature::kCompiled))
-    text += fmt::format(" {}", engine.feature(EngineFeature::kCompiled).text);
+  const EngineFeature code = setup.compiled ? EngineFeature::kCompiled : EngineFeature::kEager;
+  for (const std::string_view last : {first ? std::string_view() : kernel, engine.feature(code).text})
+    if (!last.empty()) text += fmt::format("{}{}", text.empty() ? "" : engine.behind, last);
   return text;
 }
 

@@ -14,8 +14,8 @@ namespace spscope {
 // Guidance: its two passes at once. UnevenHeads: numbers of heads that Ulysses' GPUs do not divide. Sharded: weights.
 // Sparge, Vsa: attention on NVIDIA GPUs with the masks of these patterns, which runs with Ulysses alone. HeadBalance:
 // heads of such masks dealt to Ulysses' GPUs by weight, as snake does. Compiled: torch.compile, where it is asked for;
-// no setup needs it. TextEncoderOut, VaeOut: the text encoder in the memory of the host, and the VAE there or decoding
-// in tiles, which no setup needs either: memory does.
+// Eager: none, where it compiles unasked; no setup needs them. TextEncoderOut, VaeOut: the text encoder in the memory
+// of the host, and the VAE there or decoding in tiles, which no setup needs either: memory does.
 enum class EngineFeature {
   kUlysses,
   kRing,
@@ -29,9 +29,10 @@ enum class EngineFeature {
   kHeadBalance,
   kTextEncoderOut,
   kVaeOut,
-  kCompiled
+  kCompiled,
+  kEager
 };
-inline constexpr int kEngineFeatures = 13;
+inline constexpr int kEngineFeatures = 14;
 std::string_view feature_name(EngineFeature feature);  // "ulysses", "uneven heads"
 
 struct Engine {
@@ -46,18 +47,26 @@ struct Engine {
     int least = 0, most = 0;  // compute capabilities
     std::vector<int> head_dims;
   };
-  std::string_view id, title, models, launch, on_nodes, separator;
+  // What chooses attention kernels of a GPU's profile (KERNEL of engines.def).
+  struct Kernel {
+    std::string_view text, page;
+    std::vector<std::string_view> kernels;
+  };
+  std::string_view id, title, models, launch, on_nodes, separator, behind;
   bool sharded_tensor = true;
   std::string_view settings;  // "section.key=value", with blanks between them
   std::string_view ring;      // when its ring gathers all keys: "at once"; "": it passes them on
   std::string_view repository;
   std::array<Feature, kEngineFeatures> features = {};
   std::vector<Limits> limits = {};
+  std::vector<Kernel> kernels = {};
 
   const Feature& feature(EngineFeature f) const { return features[static_cast<std::size_t>(f)]; }
   bool has(EngineFeature f) const { return !feature(f).text.empty(); }
   bool has(EngineFeature f, std::string_view preset) const;  // for that model; "": for any
   std::string source(EngineFeature f) const;                 // the address of its page
+  // What chooses this attention kernel for dense attention; "": no source says it.
+  std::string_view choice_of(std::string_view kernel) const;
   // The patterns of sparse masks that an attention backend of it makes for this model; "": for any.
   std::vector<std::string_view> patterns(std::string_view preset) const;
   bool runs_model(std::string_view preset) const { return preset.starts_with(models); }
@@ -80,14 +89,15 @@ struct EngineSetup {
   std::string model = {};  // its preset; "": any
   bool own_order = false;  // blocks or ranks are dealt out otherwise than in a row, which no engine has
   int heads = 1, ulysses = 1, ring = 1, gather = 1, tensor = 1, guidance = 1;
-  bool in_pieces = false;  // all-to-alls of some heads run beside the attention of others
-  bool sharded = false;    // weights
-  bool compiled = false;   // by torch.compile, or fused by hand
-  std::string masks = {};  // their pattern, or kOwnMasks; "": dense
-  double density = 1;      // of them
-  int head_dim = 0;        // 0: any
-  std::string gpu = {};    // as in backend/config/gpus; "": any
-  int gpus_per_node = 0;   // 0: all are on one
+  bool in_pieces = false;   // all-to-alls of some heads run beside the attention of others
+  bool sharded = false;     // weights
+  bool compiled = false;    // by torch.compile, or fused by hand
+  std::string kernel = {};  // of attention, as in backend/config/gpus; "": any
+  std::string masks = {};   // their pattern, or kOwnMasks; "": dense
+  double density = 1;       // of them
+  int head_dim = 0;         // 0: any
+  std::string gpu = {};     // as in backend/config/gpus; "": any
+  int gpus_per_node = 0;    // 0: all are on one
   // What leaves the GPU, so that the rest fits.
   bool text_encoder_out = false, vae_out = false;
 
@@ -107,7 +117,8 @@ std::vector<std::string_view> engines_with(const EngineSetup& setup, std::string
 // Whether sources show how it starts on the nodes of the setup.
 bool knows_start(const Engine& engine, const EngineSetup& setup);
 // What is typed: "sglang serve --model-path MODEL --num-gpus 8 --ulysses-degree 4". It is only the flags where no
-// source shows how the engine starts (knows_start()). Of kOwnMasks the attention backend is left to the reader.
+// source shows how the engine starts (knows_start()). Of kOwnMasks the attention backend is left to the reader, and
+// so is a kernel that Engine::choice_of() has no text for.
 // REQUIRES: nothing is missing.
 std::string engine_command(const Engine& engine, const EngineSetup& setup);
 

@@ -111,9 +111,9 @@ std::vector<std::string_view> GpuProfile::kernel_names() const {
   return names;
 }
 
-const std::string& GpuProfile::usual_kernel(bool sparse, std::string_view pattern) const {
+const std::string& GpuProfile::usual_kernel(bool sparse, std::string_view method) const {
   if (!sparse) return dense_kernel;
-  const AttentionKernelProfile* own = find_kernel(pattern);
+  const AttentionKernelProfile* own = find_kernel(method);
   return own != nullptr ? own->name : sparse_kernel;
 }
 
@@ -127,7 +127,7 @@ const ImplementationProfile* find_implementation(std::string_view name) {
 void resolve_profiles(ClusterPreset& preset, const GpuProfile& gpu, const ImplementationProfile& implementation,
                       const ProfileChoices& choices) {
   const AttentionKernelProfile* kernel = gpu.find_kernel(
-      choices.attention_kernel.empty() ? gpu.usual_kernel(choices.sparse, choices.pattern) : choices.attention_kernel);
+      choices.attention_kernel.empty() ? gpu.usual_kernel(choices.sparse, choices.method) : choices.attention_kernel);
   SPSCOPE_CHECK(kernel != nullptr);
   Resolver to(preset);
   preset.gpu = gpu.name;
@@ -152,10 +152,10 @@ void resolve_profiles(ClusterPreset& preset, const GpuProfile& gpu, const Implem
                      choices.sparse ? fmt::format(" x {:g} kept on sparse masks", keep) : "", in_fp32));
   if (choices.sparse) preset.origins["cost.attend_ns_per_pair_channel"] = of_both(kernel->tflops, kernel->sparse_keep);
   to.set("cost.attend_ramp_keys", cost.attend_ramp_keys, kernel->ramp_keys.value, kernel->ramp_keys, "");
-  to.set("cost.attend_head_dim_multiple", cost.attend_head_dim_multiple, kernel->head_dim_multiple.value,
-         kernel->head_dim_multiple, "");
-  to.set("cost.small_tile", cost.small_tile, kernel->small_tile.value, kernel->small_tile, "");
-  to.set("cost.attend_ns_per_launch", cost.attend_ns_per_launch, 1e3 * kernel->launch_us.value, kernel->launch_us, "");
+  to.set("cost.attend_head_dim_multiple", cost.attend_head_dim_multiple, gpu.head_dim_multiple.value,
+         gpu.head_dim_multiple, "");
+  to.set("cost.small_tile", cost.small_tile, gpu.small_tile.value, gpu.small_tile, "");
+  to.set("cost.attend_ns_per_launch", cost.attend_ns_per_launch, 1e3 * gpu.launch_us.value, gpu.launch_us, "");
   to.set("cost.attend_ns_per_row", cost.attend_ns_per_row, 0, kernel->ramp_keys, "in the ramp");
   const double memory_ns = 1 / preset.device.memory_gbps;
   to.set("cost.move_ns_per_byte", cost.move_ns_per_byte, memory_ns, gpu.memory_gbps,

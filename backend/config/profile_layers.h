@@ -29,7 +29,7 @@ struct SourcedNumber {
 // One attention kernel on one GPU; profile_fields.def has the units.
 struct AttentionKernelProfile {
   std::string name, note;
-  SourcedNumber tflops, ramp_keys, launch_us, head_dim_multiple, small_tile, sparse_keep;
+  SourcedNumber tflops, ramp_keys, sparse_keep;
   friend bool operator==(const AttentionKernelProfile&, const AttentionKernelProfile&) = default;
 };
 
@@ -37,13 +37,14 @@ struct GpuProfile {
   std::string name, note;
   std::string dense_kernel, sparse_kernel;  // what is usual: usual_kernel() takes them
   SourcedNumber dense_bf16_tflops, dense_tf32_tflops, memory_gbps, memory_gib, reserved_gib, matmul_share;
+  SourcedNumber launch_us, head_dim_multiple, small_tile;  // of each attention kernel
   std::vector<AttentionKernelProfile> kernels;
   // nullptr when this GPU has no such kernel.
   const AttentionKernelProfile* find_kernel(std::string_view name) const;
   std::vector<std::string_view> kernel_names() const;
   // That used when run.attention_kernel is empty: the kernel of the method that makes the masks, which has its name,
-  // where this GPU has it. `pattern`: of sparse masks; "": it is not known.
-  const std::string& usual_kernel(bool sparse, std::string_view pattern) const;
+  // where this GPU has it. `method`: of sparse masks (MaskConfig::method()).
+  const std::string& usual_kernel(bool sparse, std::string_view method) const;
   friend bool operator==(const GpuProfile&, const GpuProfile&) = default;
 };
 
@@ -104,7 +105,7 @@ struct ProfileChoices {
   std::string attention_kernel;  // "": the GPU's usual one
   std::string implementation;    // "": kDefaultImplementation
   bool sparse = false;           // whether masks leave pairs out
-  std::string pattern = {};      // of them
+  std::string method = {};       // of them: MaskConfig::method()
   Dtype dtype = Dtype::kBf16;    // fp32 computes at the TF32 rate
   Model model;                   // for what it makes, and what it does to q and k
   int gpus = 1;                  // of one generation

@@ -99,6 +99,10 @@ struct MaskConfig {
   ListCoding delta = ListCoding::kAuto;
   std::string axes = {};
   int batch = -1, q_block = 0, key_block = 0;
+  // Not a key: the attention kernel whose lists the file holds (kernel_of_mask_file()); load_job() fills it.
+  std::string kernel = {};
+  // After which a GPU's kernel for these masks is named; "": it is not known.
+  const std::string& method() const { return file.empty() ? pattern : kernel; }
   friend bool operator==(const MaskConfig&, const MaskConfig&) = default;
 };
 

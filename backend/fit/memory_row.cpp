@@ -159,8 +159,8 @@ CountedMemory counted_memory(const MemoryRow& row) {
   for_each_kind_of_layer(job, [&](const Request& request, const LayerDecision& decision) {
     const Result<PlannedLayer> planned = try_plan_layer(job.strategies.front(), request, decision);
     if (!planned) throw planned.error();
-    MemoryNeed need =
-        memory_need(planned->plan, planned->memory_bound_bytes, job.model, job.config.run, job.cluster.preset);
+    MemoryNeed need = memory_need(planned->plan, planned->memory_bound_bytes, job.model, job.config.run,
+                                  job.cluster.preset, job.plans_at_once());
     if (memory.need.ranks.empty() || need.with_uncounted() > memory.need.with_uncounted())
       memory.need = std::move(need);
   });

@@ -91,7 +91,7 @@ std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& ev
   return bad;
 }
 
-// How well the clocks of the ranks fit together: "4 ranks of 2 hosts on the run clock, off by at most 31.2 us; ...".
+// How well the clocks of the ranks fit together: "4 ranks of 2 hosts agree on the time within 31.2 us. ...".
 Finding clock_finding(const std::vector<RankClock>& clocks, const std::vector<RankProcess>& processes) {
   std::int64_t bound_ns = 0, exchanged = 0;
   for (const RankClock& clock : clocks) {
@@ -103,10 +103,10 @@ Finding clock_finding(const std::vector<RankClock>& clocks, const std::vector<Ra
   std::string text = fmt::format("{} ranks ", clocks.size());
   if (hosts.size() > 1) text += fmt::format("of {} hosts ", hosts.size());
   if (bound_ns == std::numeric_limits<std::int64_t>::max())
-    return {"clocks", text + "on the run clock, some of them never compared with the others", false};
-  text += fmt::format("on the run clock, off by at most {:.1f} us; ", static_cast<double>(bound_ns) / 1e3);
-  text += exchanged > 0 ? fmt::format("{} by times exchanged with rank 0, whose clock the others read", exchanged)
-                        : std::string("all of them read it");
+    return {"clocks", text + "ran, and the clocks of some were never compared with those of the others", false};
+  text += fmt::format("agree on the time within {:.1f} us. ", static_cast<double>(bound_ns) / 1e3);
+  text += exchanged > 0 ? fmt::format("{} compared their clocks with rank 0, and the others read its clock", exchanged)
+                        : std::string("All of them read one clock");
   return {"clocks", text};
 }
 
@@ -245,7 +245,7 @@ std::int64_t add_runs(std::vector<Finding>& findings, const StoreReader& reader)
                                   bad == 0 ? "all readable" : fmt::format("{} of them damaged", bad)),
                       bad == 0});
   if (unfinished > 0)
-    findings.push_back({"", fmt::format("{} of them begun and not finished: no figures", unfinished), false});
+    findings.push_back({"", fmt::format("{} of them did not finish and have no figures", unfinished), false});
   findings.insert(findings.end(), named.begin(), named.end());
   if (bad > kMostNamed) findings.push_back({"", fmt::format("and {} more layer passes", bad - kMostNamed), false});
   return bad;

@@ -25,7 +25,7 @@ int most_ranks(const Job& job, const Request& request) {
 bool fits(const Job& job, const Strategy& strategy, const Request& request, const Parameters& parameters,
           const RunSection& run) {
   const Result<Plan> plan = capture([&] { return make_plan(strategy, request, parameters); });
-  return plan && memory_need(*plan, job.model, run, job.cluster.preset).fits();
+  return plan && memory_need(*plan, job.model, run, job.cluster.preset, job.plans_at_once()).fits();
 }
 
 bool some_setting_fits(const Job& job, const ChosenStrategy& chosen, const Request& request, const RunSection& run) {
@@ -41,7 +41,9 @@ std::string what_fits(const Job& job, const ChosenStrategy& chosen, const Reques
                       const PlannedLayer& planned) {
   const RunSection& run = job.config.run;
   const auto fits_with = [&](const RunSection& other) {
-    return memory_need(planned.plan, planned.memory_bound_bytes, job.model, other, job.cluster.preset).fits();
+    return memory_need(planned.plan, planned.memory_bound_bytes, job.model, other, job.cluster.preset,
+                       job.plans_at_once())
+        .fits();
   };
   RunSection elsewhere = run, sharded = run;
   elsewhere.text_encoder = TextEncoderPlace::kCpu;
@@ -77,8 +79,8 @@ Result<PlannedLayer> try_plan_fitting(const Job& job, const ChosenStrategy& chos
                                       const LayerDecision& decision) {
   Result<PlannedLayer> planned = try_plan_layer(chosen, request, decision);
   if (!planned) return planned;
-  planned->memory =
-      memory_need(planned->plan, planned->memory_bound_bytes, job.model, job.config.run, job.cluster.preset);
+  planned->memory = memory_need(planned->plan, planned->memory_bound_bytes, job.model, job.config.run,
+                                job.cluster.preset, job.plans_at_once());
   if (planned->memory.fits()) return planned;
   return Error(ErrorCode::kMemoryNeed, memory_sentence(planned->memory), what_fits(job, chosen, request, *planned));
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "backend/execute/execute.h"
+#include "backend/job/layer_masks.h"
 #include "backend/mask/pattern.h"
 #include "backend/store/output_file.h"
 #include "collectors/collector.h"
@@ -155,6 +156,8 @@ Job load_job(const JobFlags& flags, std::int64_t max_memory_bytes) {
   job.places = std::move(loaded.places);
   for (const auto& [key, flag] : flags.flags)
     if (const auto place = job.places.find(key); place != job.places.end()) set_typed(place->second.file, key, flag);
+  if (MaskConfig& mask = job.config.mask; !mask.file.empty())
+    mask.kernel = kernel_of_mask_file(input_path(job.config, mask.file), mask_reading(mask));
   ResolvedConfig resolved = resolve(job.config);
   job.model = std::move(resolved.model);
   job.cluster = std::move(resolved.cluster);

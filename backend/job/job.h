@@ -57,8 +57,17 @@ struct Job {
   std::function<bool(std::string_view strategy, const Parameters& setting)> may_pick = {};
 
   bool executes() const { return config.run.mode == RunMode::kExecute; }
+  // Whether outputs are held to the reference. A GPU measures the ranks of a projection one after the other, and then
+  // runs their plan once; on a CPU that would take a thread for each lane of each rank, which a projection does
+  // without.
+  bool checks_outputs() const {
+    const bool projects_on_gpu = config.run.mode == RunMode::kProject && config.run.device == "cuda";
+    return (executes() || projects_on_gpu) && config.run.verify != VerifyExtent::kOff;
+  }
   // Forward passes of guidance in a plan that runs, each on cluster.plan_ranks() ranks; other modes time one of them.
   int passes_at_once() const { return executes() ? cluster.guidance : 1; }
+  // Plans of a replica that run at once, each on its own ranks: one for each guidance pass that no plan holds.
+  int plans_at_once() const { return cluster.guidance / passes_at_once(); }
   // How often a plan runs, each time on the inputs of other passes.
   int passes_in_turn() const {
     return executes() && config.run.passes == PassChoice::kAll ? model.cfg / cluster.guidance : 1;

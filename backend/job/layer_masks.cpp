@@ -30,6 +30,19 @@ Parameters pattern_parameters(const RunConfig& config, const Pattern& pattern) {
 
 }  // namespace
 
+MaskReading mask_reading(const MaskConfig& mask) {
+  return {.array = mask.array,
+          .lists = mask.as == MaskForm::kAuto ? std::nullopt : std::optional(mask.as == MaskForm::kLut),
+          .counts = mask.counts,
+          .starts = mask.starts,
+          .delta = mask.delta == ListCoding::kAuto ? std::nullopt : std::optional(mask.delta == ListCoding::kDelta),
+          .axes = mask.axes,
+          .batch = mask.batch,
+          .block = mask.block,
+          .q_block = mask.q_block,
+          .key_block = mask.key_block};
+}
+
 MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : job_(job), activations_(activations) {
   std::vector<Problem> problems;
   if (!job.config.mask.file.empty()) open_file();
@@ -56,19 +69,9 @@ MaskSource::MaskSource(const Job& job, const ActivationSource& activations) : jo
 // A fault of the file is one of the key that names it.
 void MaskSource::open_file() {
   const MaskConfig& mask = job_.config.mask;
-  const MaskReading reading{
-      .array = mask.array,
-      .lists = mask.as == MaskForm::kAuto ? std::nullopt : std::optional(mask.as == MaskForm::kLut),
-      .counts = mask.counts,
-      .starts = mask.starts,
-      .delta = mask.delta == ListCoding::kAuto ? std::nullopt : std::optional(mask.delta == ListCoding::kDelta),
-      .axes = mask.axes,
-      .batch = mask.batch,
-      .tokens = attended_tokens(),
-      .block = mask.block,
-      .q_block = mask.q_block,
-      .key_block = mask.key_block,
-      .max_bytes = job_.max_memory_bytes};
+  MaskReading reading = mask_reading(mask);
+  reading.tokens = attended_tokens();
+  reading.max_bytes = job_.max_memory_bytes;
   Result<std::unique_ptr<MaskFile>> file =
       capture([&] { return std::make_unique<MaskFile>(input_path(job_.config, mask.file), reading); });
   if (file) {

@@ -29,6 +29,9 @@ struct LayerMasks {
   std::optional<SourcedMask> temporal;
 };
 
+// How mask.file is read, as far as the config says it: without the tokens of the model and the limit of memory.
+MaskReading mask_reading(const MaskConfig& mask);
+
 class MaskSource {
  public:
   // Checks that masks of every layer and step can be had. The pattern `sparge` is computed from real queries and keys

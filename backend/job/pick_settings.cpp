@@ -93,7 +93,8 @@ class Race {
   // Whether ranks hold what the plan needs. Of settings that do not the run says why, where all are such.
   bool fits(const Plan& plan) const {
     const ClusterPreset& cluster = job_.cluster.preset;
-    return cluster.device.memory_gib == 0 || memory_need(plan, job_.model, job_.config.run, cluster).fits();
+    return cluster.device.memory_gib == 0 ||
+           memory_need(plan, job_.model, job_.config.run, cluster, job_.plans_at_once()).fits();
   }
 
   // Whether two settings of one strategy have one plan wherever their decisions are equal: they differ only in what

@@ -14,7 +14,7 @@ namespace spscope {
 WeightGather weight_gather(const Job& job) {
   const Cluster& cluster = job.cluster;
   const ModelSize size = model_size(job.model);
-  const int ranks = cluster.plan_ranks();
+  const int ranks = cluster.replica_ranks();
   WeightGather gather;
   const double bytes_each = std::min<double>(weight_bytes(job.config.run), dtype_bytes(job.config.run.dtype));
   gather.layer_bytes = std::llround(static_cast<double>(size.attention + size.ffn + size.modulation) * bytes_each /
@@ -36,7 +36,7 @@ std::string gather_text(const WeightGather& gather) {
 }
 
 std::string gather_note(const Job& job) {
-  if (job.config.run.weights != WeightLayout::kSharded || job.cluster.plan_ranks() == 1) return "";
+  if (job.config.run.weights != WeightLayout::kSharded || job.cluster.replica_ranks() == 1) return "";
   return fmt::format("Not included: gathering the sharded weights, {}. Strategies that cut weights gather less.",
                      gather_text(weight_gather(job)));
 }

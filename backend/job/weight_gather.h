@@ -17,7 +17,7 @@ struct WeightGather {
   // (N - 1) / N of them through the NIC of each of N nodes.
   double layer_ns = 0;
 };
-// With the ranks of one replica and guidance pass as R, as if run.weights were "sharded".
+// With the ranks of one replica as R, those of all its guidance passes, as if run.weights were "sharded".
 WeightGather weight_gather(const Job& job);
 
 // "656 MB a layer, up to 31.2 ms if compute hides none of it"

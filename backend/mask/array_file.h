@@ -34,6 +34,7 @@ struct Array {
 struct ReadOptions {
   std::int64_t max_bytes = kDefaultMaxMemoryBytes;  // of all arrays read from one file
   std::vector<std::string> only = {};               // names to read, all when empty; others may hold anything
+  bool names_alone = false;                         // no shape, no values; not of .npy
 };
 
 // The arrays of a file, in the order of the file; the format follows from the file's ending. With `only`, an absent

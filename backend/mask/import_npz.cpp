@@ -108,7 +108,8 @@ std::vector<Array> import_npz(const std::string& path, const ReadOptions& option
                   "write it with numpy.savez");
     }
     names.push_back(name);
-    if (!is_wanted(options, name)) continue;
+    if (options.names_alone) arrays.push_back({name, ElementType::kU8, {}, {}});
+    if (options.names_alone || !is_wanted(options, name)) continue;
     arrays.push_back(read_entry(archive.get(), i, path, name, left));
     left -= static_cast<std::int64_t>(arrays.back().bytes.size());
   }

@@ -110,7 +110,8 @@ std::vector<Array> import_safetensors(const std::string& path, const ReadOptions
   for (const auto& [name, row] : header.items()) {
     if (name == "__metadata__") continue;
     names.push_back(name);
-    if (!is_wanted(options, name)) continue;
+    if (options.names_alone) arrays.push_back({name, ElementType::kU8, {}, {}});
+    if (options.names_alone || !is_wanted(options, name)) continue;
     arrays.push_back(read_tensor(file, data_begin, row, path, name, left));
     left -= static_cast<std::int64_t>(arrays.back().bytes.size());
   }

@@ -17,18 +17,19 @@ struct Layout {
   std::string_view of;  // "FlexAttention's lists"
   std::string_view entries, counts, starts;
   std::optional<bool> delta;
+  std::string_view kernel = {};  // kernel_of_lists()
 };
 
 // Names as of September 2026: BlockMask of torch.nn.attention.flex_attention; BlockSparseTensors of FlashAttention 4,
 // and with offsets MagiAttention's compact form; SpargeAttn; FastVideo's video sparse attention; FlashInfer and scipy;
 // torch.sparse_bsr_tensor.
 constexpr Layout kLayouts[] = {
-    {"FlexAttention's lists", "kv_indices", "kv_num_blocks", "", false},
+    {"FlexAttention's lists", "kv_indices", "kv_num_blocks", "", false, "flex"},
     {"FlashAttention's flat lists", "mask_block_idx", "mask_block_cnt", "mask_block_offset", false},
     {"FlashAttention's lists", "mask_block_idx", "mask_block_cnt", "", false},
-    {"SpargeAttention's table", "lut", "valid_block_num", "", std::nullopt},
-    {"video sparse attention's lists", "q2k_block_sparse_index", "q2k_block_sparse_num", "", false},
-    {"video sparse attention's lists", "q2k_index", "q2k_num", "", false},
+    {"SpargeAttention's table", "lut", "valid_block_num", "", std::nullopt, "sparge"},
+    {"video sparse attention's lists", "q2k_block_sparse_index", "q2k_block_sparse_num", "", false, "vsa"},
+    {"video sparse attention's lists", "q2k_index", "q2k_num", "", false, "vsa"},
     {"CSR lists", "indices", "", "indptr", false},
     {"PyTorch's BSR lists", "col_indices", "", "crow_indices", false},
 };
@@ -171,6 +172,11 @@ class Part {
 
 bool holds_known_lists(std::span<const Array> arrays, const std::string& entries) {
   return known(arrays, entries) != nullptr;
+}
+
+std::string_view kernel_of_lists(std::span<const Array> arrays, const std::string& entries) {
+  const Layout* layout = known(arrays, entries);
+  return layout == nullptr ? "" : layout->kernel;
 }
 
 FoundLists find_lists(std::span<const Array> arrays, const ListNames& names, const std::string& path,

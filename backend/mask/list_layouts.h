@@ -11,6 +11,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "backend/mask/key_lists.h"
 
@@ -28,6 +29,9 @@ struct FoundLists {
 
 // Whether the array `entries`, or where that is empty any, has the name of a known layout's entries.
 bool holds_known_lists(std::span<const Array> arrays, const std::string& entries);
+// The attention kernel that takes the lists of that layout, as `spscope list gpus` names it: "flex"; "": several take
+// them, or no known one.
+std::string_view kernel_of_lists(std::span<const Array> arrays, const std::string& entries);
 
 // The lists of a file, which stay in `arrays`. `delta` of the result is that of the layout. Throws Error kMaskFile when
 // an array is missing, kMaskShape and kMaskValue when they do not belong together. `hint` says how names are given.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "backend/base/error.h"
+#include "backend/base/result.h"
 #include "backend/base/whole_file.h"
 #include "backend/mask/array_parts.h"
 #include "backend/mask/list_layouts.h"
@@ -68,7 +69,18 @@ std::vector<std::int32_t> checked_starts(const Array& array, const std::string& 
 
 std::int64_t ceiling(std::int64_t all, std::int64_t part) { return (all + part - 1) / part; }
 
+bool holds_lists(std::span<const Array> arrays, const MaskReading& reading) {
+  const bool has_mask = reading.array.empty() && std::ranges::find(arrays, "mask", &Array::name) != arrays.end();
+  return reading.lists.value_or(!has_mask && holds_known_lists(arrays, reading.array));
+}
+
 }  // namespace
+
+std::string kernel_of_mask_file(const std::string& path, const MaskReading& reading) {
+  if (std::filesystem::path(path).extension() == ".npy") return "";  // one array is no lists
+  const auto arrays = capture([&] { return read_arrays(path, {.names_alone = true}); });
+  return arrays && holds_lists(*arrays, reading) ? std::string(kernel_of_lists(*arrays, reading.array)) : "";
+}
 
 MaskFile::MaskFile(std::string path, MaskReading reading) : path_(std::move(path)), reading_(std::move(reading)) {
   std::vector<Array> arrays = read_arrays(path_, {.max_bytes = reading_.max_bytes});
@@ -77,8 +89,7 @@ MaskFile::MaskFile(std::string path, MaskReading reading) : path_(std::move(path
     read_starts_beside();
   else
     read_starts_inside(arrays);
-  const bool has_mask = reading_.array.empty() && std::ranges::find(arrays, "mask", &Array::name) != arrays.end();
-  const bool lists = reading_.lists.value_or(!has_mask && holds_known_lists(arrays, reading_.array));
+  const bool lists = holds_lists(arrays, reading_);
   array_ = lists   ? bits_of(arrays)
            : alone ? std::move(arrays[0])
                    : choose(arrays, path_, reading_.array, reading_.user);

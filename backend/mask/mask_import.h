@@ -46,6 +46,11 @@ struct MaskReading {
   std::int64_t max_bytes = kDefaultMaxMemoryBytes;
 };
 
+// The attention kernel whose lists the file holds, as `spscope list gpus` names it: "flex" of FlexAttention's
+// BlockMask; "": of an array of 0 and 1, of lists that no kernel of its own takes, and of a file that cannot be read.
+// Reads names of arrays alone.
+std::string kernel_of_mask_file(const std::string& path, const MaskReading& reading);
+
 class MaskFile {
  public:
   // Throws the errors of array_file.h, list_layouts.h, key_lists.h and mask_axes.h, and kMaskValue when a value is

@@ -142,12 +142,12 @@ std::string at_ends_words(const Judgement& judgement, OfPasses of) {
   const auto words = [&](const char* how, const StrategyResult& s, std::optional<std::int64_t> at_end_ns) {
     if (std::find(judgement.ranked.begin(), level_end, &s) != level_end) return std::string();
     const double passes = of == OfPasses::kMean ? static_cast<double>(std::max<std::size_t>(1, s.by_layer.size())) : 1;
-    return fmt::format(" Where the network is {}, {} is fastest, with {}{}.", how, own_label(s),
+    return fmt::format(" On the {} of such hosts {} is fastest, with {}{}.", how, own_label(s),
                        duration_text(static_cast<double>(at_end_ns.value_or(*s.makespan_ns)) / passes),
                        of == OfPasses::kMean ? " a layer" : "");
   };
-  return words("fast", *judgement.at_low, judgement.at_low->makespan_low_ns) +
-         words("slow", *judgement.at_high, judgement.at_high->makespan_high_ns);
+  return words("fastest", *judgement.at_low, judgement.at_low->makespan_low_ns) +
+         words("slowest", *judgement.at_high, judgement.at_high->makespan_high_ns);
 }
 
 std::string unmeasured_text(const Judgement& judgement) {
@@ -191,7 +191,7 @@ std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of) 
     // Wire time beside the compute of another machine is not meaningful.
     const auto wire = [](Cause cause) { return is_transfer(cause) && cause != Cause::kLatency; };
     if (judgement.foreign && std::ranges::any_of(reason->causes, wire)) continue;
-    Sentence words = reason_words(*reason, *s, *judgement.ranked.front(), of);
+    Sentence words = slower_words(*reason, *s, *judgement.ranked.front(), of);
     const auto equal = std::ranges::find_if(lines, [&](const Line& line) { return line.words.text == words.text; });
     if (equal != lines.end())
       equal->strategies.push_back(s);

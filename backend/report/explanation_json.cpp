@@ -52,16 +52,12 @@ Json stragglers_json(const StrategyExplanation& e) {
 
 Json reason_json(const StrategyExplanation& e) {
   if (!e.reason) return nullptr;
-  Json causes = Json::array();
-  for (const Cause cause : e.reason->causes) causes.push_back(cause_name(cause));
-  return {{"difference_ns", e.reason->difference_ns},
-          {"mean_terms_ns", terms_json(e.reason->terms)},
-          {"path_terms_ns", terms_json(e.more_on_path)},
-          {"cause", cause_name(e.reason->cause())},
-          {"cause_ns", e.reason->removed_ns},
-          {"causes", std::move(causes)},
-          {"shared", e.reason->shared},
-          {"text", e.reason_text}};
+  Json object{{"difference_ns", e.reason->difference_ns},
+              {"mean_terms_ns", terms_json(e.reason->terms)},
+              {"path_terms_ns", terms_json(e.more_on_path)},
+              {"text", e.reason_text}};
+  add_causes(*e.reason, object);
+  return object;
 }
 
 Json edits_json(const StrategyExplanation& e) {
@@ -95,6 +91,7 @@ Json strategy_json(const StrategyExplanation& e) {
   object["wait_late_peer_ns"] = e.wait_late_peer_ns;
   object["end_waits"] = waits_json(e.end_waits);
   object["stragglers"] = stragglers_json(e);
+  object["host"] = e.host_text.empty() ? Json(nullptr) : Json(e.host_text);
   object["edits"] = edits_json(e);
   object["unchanged"] = unchanged_text(e).empty() ? Json(nullptr) : Json(unchanged_text(e));
   object["edits_missing"] = e.edits_missing.empty() ? Json(nullptr) : Json(e.edits_missing);

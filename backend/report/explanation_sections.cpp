@@ -40,7 +40,7 @@ std::string why_text(const NamedStep& step) {
 
 Table overview(const Explanation& explanation) {
   Table table;
-  table.caption = "Critical path: the chain of operations that takes the whole time. Means are over ranks";
+  table.caption = "The critical path is the chain of operations that takes the whole time. Means are over ranks";
   table.columns = {
       text_column("strategy"),     {"layer pass", "makespan"},      {"path compute"}, {"path wire"},     {"path idle"},
       {"mean compute", "compute"}, {"late peer", "wait_late_peer"}, {"wire", "wire"}, {"other", "other"}};
@@ -84,7 +84,7 @@ Paragraph path_paragraph(const StrategyExplanation& e) {
     ranks += fmt::format("{}{} ({})", i > 0 ? ", " : "", e.path_visits[i].rank, time_text(e.path_visits[i].ns));
   if (e.path_visits.size() > kMostRanks) ranks += fmt::format(" and {} more", e.path_visits.size() - kMostRanks);
   const TimeTerms& terms = e.path_terms;
-  return {fmt::format("The critical path: {} compute, {} wire, {} idle, in {} steps. It visits rank{} {}.",
+  return {fmt::format("The critical path has {} of compute, {} of wire and {} idle in {} steps. It visits rank{} {}.",
                       time_text(terms.of(TimeColumn::kCompute)), time_text(terms.of(TimeColumn::kWire)),
                       time_text(terms.of(TimeColumn::kOther)), e.path.steps.size(),
                       e.path_visits.size() == 1 ? "" : "s", ranks)};
@@ -223,7 +223,7 @@ std::string help_text(const StrategyExplanation& e) {
   if (e.edits.empty()) return "";
   const EditResult& best = *std::ranges::min_element(e.edits, {}, &EditResult::change_ns);
   if (static_cast<double>(-best.change_ns) < kWorthSaying * static_cast<double>(e.edits.front().makespan_ns)) return "";
-  return fmt::format(" By the model it would be {} faster if {}.", time_text(-best.change_ns),
+  return fmt::format(" By the model {} would be {} faster if {}.", e.label, time_text(-best.change_ns),
                      condition_text(best.edit));
 }
 
@@ -271,6 +271,8 @@ void add_answer(const Explanation& explanation, Section& section) {
     section.blocks.push_back(Paragraph{std::move(words), Tone::kConclusion});
   for (const StrategyExplanation& e : explanation.strategies)
     if (e.reason) section.blocks.push_back(Paragraph{e.reason_text + "." + help_text(e), Tone::kReason});
+  for (const StrategyExplanation& e : explanation.strategies)
+    if (!e.host_text.empty()) section.blocks.push_back(Paragraph{e.label + ". " + e.host_text, Tone::kReason});
 }
 
 Section strategy_section(const Explanation& explanation, const StrategyExplanation& e, ShownStrategies shown) {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "backend/analysis/comparison.h"
+#include "backend/analysis/reason.h"
 #include "backend/base/json.h"
 
 namespace spscope {
@@ -15,5 +16,8 @@ Json waits_json(std::span<const RankWait> waits);
 
 // Its "terms_ns": nanoseconds by the key of the term.
 Json terms_json(const TimeTerms& terms);
+
+// Of its "why_slower": cause, cause_ns, causes, shares, shared.
+void add_causes(const Reason& reason, Json& object);
 
 }  // namespace spscope

@@ -195,8 +195,7 @@ Json memory_json(const MemoryNeed& need) {
 Json reason_json(const StrategyResult& s, const Judgement& judgement) {
   const std::optional<Reason> reason = judgement.reason(s);
   if (!reason) return nullptr;
-  Json late = nullptr, causes = Json::array();
-  for (const Cause cause : reason->causes) causes.push_back(cause_name(cause));
+  Json late = nullptr;
   if (const auto& l = reason->late)
     late = {{"rank", l->rank},
             {"share", l->share},
@@ -204,16 +203,14 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
             {"more_compute", l->more_compute},
             {"heads", l->heads.empty() ? Json(nullptr) : Json(l->heads)},
             {"ring_step", l->ring_step > 0 ? Json(l->ring_step) : Json(nullptr)}};
-  return {{"than", reason->than},
-          {"difference_ns", reason->difference_ns},
-          {"terms_ns", terms_json(reason->terms)},
-          {"cause", cause_name(reason->cause())},
-          {"cause_ns", reason->removed_ns},
-          {"causes", std::move(causes)},
-          {"shared", reason->shared},
-          {"along_path", reason->along_path},
-          {"late_rank", std::move(late)},
-          {"text", reason_text(*reason, s, *judgement.ranked.front())}};
+  Json object{{"than", reason->than},
+              {"difference_ns", reason->difference_ns},
+              {"terms_ns", terms_json(reason->terms)},
+              {"along_path", reason->along_path},
+              {"late_rank", std::move(late)},
+              {"text", reason_text(*reason, s, *judgement.ranked.front())}};
+  add_causes(*reason, object);
+  return object;
 }
 
 void add_reasons(const StrategyResult& s, const Judgement& judgement, Json& object) {
@@ -304,6 +301,14 @@ Json terms_json(const TimeTerms& terms) {
   for (int i = 0; i < kNumTimeTerms; ++i)
     object[time_term_rows()[static_cast<std::size_t>(i)].key] = terms[static_cast<TimeTerm>(i)];
   return object;
+}
+
+void add_causes(const Reason& reason, Json& object) {
+  object["cause"] = cause_name(reason.cause());
+  object["cause_ns"] = reason.removed_ns;
+  for (const Cause cause : reason.causes) object["causes"].push_back(cause_name(cause));
+  object["shares"] = reason.shares;
+  object["shared"] = reason.shared();
 }
 
 Json waits_json(std::span<const RankWait> waits) {

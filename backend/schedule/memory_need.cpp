@@ -179,10 +179,11 @@ std::string verdict_text(const MemoryNeed& need) {
   return parts.empty() ? fit_text(need) : fit_text(need) + ". " + parts;
 }
 
-std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, const RunSection& run) {
+std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, const RunSection& run, int plans) {
   const ModelSize size = model_size(model);
   const std::vector<Shares> shares = weight_shares(plan);
-  const bool sharded = run.weights == WeightLayout::kSharded && plan.ranks > 1;
+  const int sharing = plan.ranks * plans;
+  const bool sharded = run.weights == WeightLayout::kSharded && sharing > 1;
   const double stored = weight_bytes(run), gathered = std::min<double>(stored, dtype_bytes(plan.dtype));
   std::vector<std::int64_t> bytes;
   for (const auto& [heads, ffn] : shares) {
@@ -193,7 +194,7 @@ std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& mo
       held += common;
     } else {
       const std::int64_t layer = cut ? size.largest_layer_modulation : size.largest_layer;
-      held += (common + plan.ranks - 1) / plan.ranks;
+      held += (common + sharing - 1) / sharing;
       whole = std::min(model.layers, kGatheredLayers) * layer + size.outside;
     }
     bytes.push_back(
@@ -203,10 +204,11 @@ std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& mo
 }
 
 MemoryNeed memory_need(const Plan& plan, std::span<const std::int64_t> activations, const Model& model,
-                       const RunSection& run, const ClusterPreset& cluster) {
+                       const RunSection& run, const ClusterPreset& cluster, int plans) {
   MemoryNeed need;
   need.limit = bytes_of_gib(cluster.device.memory_gib);
-  const std::vector<std::int64_t> weights = weight_bytes_by_rank(plan, model, run), staging = staging_bytes(plan);
+  const std::vector<std::int64_t> weights = weight_bytes_by_rank(plan, model, run, plans),
+                                  staging = staging_bytes(plan);
   const std::int64_t reserved = need.limit > 0 ? bytes_of_gib(cluster.device.reserved_gib) : 0;
   const std::int64_t working = working_bytes(plan, model, cluster), other = bytes_of_gib(run.other_gib);
   const Companions beside = companions(model);
@@ -224,7 +226,7 @@ MemoryNeed memory_need(const Plan& plan, std::span<const std::int64_t> activatio
     case TextEncoderPlace::kCpu:
       break;
     case TextEncoderPlace::kSharded:
-      text_encoder = (beside.text_encoder + plan.ranks - 1) / plan.ranks;
+      text_encoder = (beside.text_encoder + plan.ranks * plans - 1) / (plan.ranks * plans);
       break;
   }
   for (std::size_t r = 0; r < weights.size(); ++r)
@@ -233,8 +235,9 @@ MemoryNeed memory_need(const Plan& plan, std::span<const std::int64_t> activatio
   return need;
 }
 
-MemoryNeed memory_need(const Plan& plan, const Model& model, const RunSection& run, const ClusterPreset& cluster) {
-  return memory_need(plan, memory_bound(plan), model, run, cluster);
+MemoryNeed memory_need(const Plan& plan, const Model& model, const RunSection& run, const ClusterPreset& cluster,
+                       int plans) {
+  return memory_need(plan, memory_bound(plan), model, run, cluster, plans);
 }
 
 }  // namespace spscope

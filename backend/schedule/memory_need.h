@@ -85,14 +85,16 @@ std::string fit_text(const MemoryNeed& need);
 std::string verdict_text(const MemoryNeed& need);
 
 // Bytes of weights by rank. A kernel's columns that a rank holds no part of are cut: Megatron. With sharded weights
-// what is not cut is spread evenly, and three things are held whole in the dtype of compute: the layer that computes,
-// the next one that arrives, and what lies around the layers, which FSDP gathers once a pass. All experts of a model
-// are held.
-std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, const RunSection& run);
+// what is not cut is spread evenly over the GPUs of a replica, and three things are held whole in the dtype of compute:
+// the layer that computes, the next one that arrives, and what lies around the layers, which FSDP gathers once a pass.
+// All experts of a model are held. `plans`: of the replica, each on its own plan.ranks GPUs (Job::plans_at_once()).
+std::vector<std::int64_t> weight_bytes_by_rank(const Plan& plan, const Model& model, const RunSection& run,
+                                               int plans = 1);
 
-// `activations`: memory_bound(plan), or what a file kept of it.
+// `activations`: memory_bound(plan), or what a file kept of it. `plans`: as above; they share a text encoder, too.
 MemoryNeed memory_need(const Plan& plan, std::span<const std::int64_t> activations, const Model& model,
-                       const RunSection& run, const ClusterPreset& cluster);
-MemoryNeed memory_need(const Plan& plan, const Model& model, const RunSection& run, const ClusterPreset& cluster);
+                       const RunSection& run, const ClusterPreset& cluster, int plans = 1);
+MemoryNeed memory_need(const Plan& plan, const Model& model, const RunSection& run, const ClusterPreset& cluster,
+                       int plans = 1);
 
 }  // namespace spscope

@@ -41,6 +41,25 @@ int measured(const Comparison& comparison, const StrategyResult& s) {
   return s.name == "allgather_kv" ? 1 : 2;
 }
 
+// Those that the model cannot tell from the fastest.
+std::span<const StrategyResult* const> level_of(const Judgement& judgement) {
+  return std::span(judgement.ranked).first(static_cast<std::size_t>(std::max(1, judgement.level)));
+}
+
+// Advice::candidates, of an advice that has its engines. `engine`: that the answer is for; nullptr: any.
+Comparison candidates(const Advice& advice, std::span<const StrategyResult* const> level, const Engine* engine) {
+  const auto runs = [&](const std::string& id) {
+    const auto found = advice.engines.find(id);
+    return found != advice.engines.end() &&
+           (engine == nullptr ? !found->second.empty() : std::ranges::count(found->second, engine->id) > 0);
+  };
+  Comparison some = advice.judged;
+  if (std::ranges::any_of(level, [&](const StrategyResult* s) { return runs(s->id); })) return some;
+  std::erase_if(some.strategies, [&](const StrategyResult& s) { return s.legal() && !runs(s.id); });
+  const bool none = std::ranges::none_of(some.strategies, &StrategyResult::legal);
+  return none ? advice.judged : some;
+}
+
 }  // namespace
 
 const StrategyResult* reference_of(const Comparison& comparison) {
@@ -76,13 +95,16 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
   if (judgement.ranked.empty() || judgement.empty_masks) return advice;
   for (const StrategyResult* s : judgement.ranked)
     advice.engines[s->id] = engines_with(engine_setup(job, *s), job.config.model.preset);
-  const auto level = std::span(judgement.ranked).first(static_cast<std::size_t>(std::max(1, judgement.level)));
+  advice.fastest = judgement.ranked.front()->id;
+  advice.candidates = candidates(advice, level_of(judgement), engine);
+  const Judgement of_candidates = judge(by_mode(advice.candidates).front());
+  const std::span<const StrategyResult* const> level = level_of(of_candidates);
   const auto rank = [&](const StrategyResult* s) {
     return std::pair(advice.as_modelled(s->id, engine).size(), measured(advice.judged, *s));
   };
-  advice.fastest = level.front()->id;
   advice.chosen = (*std::ranges::max_element(level, {}, rank))->id;
   advice.reference = reference_of(advice.judged)->id;
+  set_time(advice.divisions, job, advice.result(advice.chosen));
   const auto runner_up =
       std::ranges::find_if(judgement.ranked, [&](const StrategyResult* s) { return s->id != advice.chosen; });
   for (const ChosenStrategy& chosen : advice.runs.strategies) {

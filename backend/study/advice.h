@@ -18,15 +18,18 @@ namespace spscope {
 struct Advice {
   SeededRuns runs;
   Comparison judged;  // runs.together without plans that equal another's (analysis/equal_plans.h)
+  // Of `judged`, what `chosen` is chosen from: all, or where no engine runs any of those that the model cannot tell
+  // from the fastest, those that one runs. Refused strategies stay.
+  Comparison candidates;
   // StrategyResult::id; "": nothing can run, or there is nothing to compare. `chosen` is what the first sentence says
-  // to use: of those that the model cannot tell from the fastest, the first that most engines run as it is modelled,
-  // and of these one that is measured.
+  // to use: of the candidates that the model cannot tell from the fastest of them, the first that most engines run as
+  // it is modelled, and of these one that is measured.
   std::string fastest, chosen, reference;
   std::string argument;  // of the chosen one, after -s: "cyclic:ulysses=4,ring=2"
   std::string reference_argument;
   std::string runner_up_argument;    // of the fastest besides the chosen one; "": there is none
   Spread speedup;                    // of the chosen one over the reference, over seeds
-  std::vector<std::string> as_fast;  // labels of the others that the model cannot tell from the fastest
+  std::vector<std::string> as_fast;  // labels of the other candidates that it cannot tell from the fastest of them
   Divisions divisions;               // of the ranks, that were compared; without times where there is nothing to choose
   ParallelSetting division;          // of the job
   std::string layout;                // why the weights are sharded, or what sharding them would give; "": nothing

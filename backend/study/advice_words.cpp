@@ -18,12 +18,17 @@
 #include "backend/report/refused.h"
 #include "backend/report/section.h"
 #include "backend/study/engine_choice.h"
+#include "backend/study/engine_words.h"
 #include "backend/study/weight_layout.h"
 
 namespace spscope {
 namespace {
 
 Judgement judgement_of(const Advice& advice) { return judge(by_mode(advice.judged).front()); }
+Judgement judgement_of_candidates(const Advice& advice) { return judge(by_mode(advice.candidates).front()); }
+
+// Plans that are faster than the chosen one beyond the model's error, and that no engine runs, are no candidates.
+bool passes_over_the_fastest(const Advice& advice) { return advice.candidates.find(advice.fastest) == nullptr; }
 
 MachineKind kind_of(const Advice& advice) { return machine_kind(advice.judged.workload, advice.judged.cluster); }
 
@@ -51,12 +56,35 @@ std::string image_text(const Job& job) {
   return size == kUsual ? "" : " for images of " + size;
 }
 
+// How much longer a generation takes, or where the time end to end is not known a layer: 0.088 for 8.8 %.
+double ahead_of(const StrategyResult& fastest, const StrategyResult& other) {
+  const bool whole = fastest.end_to_end_ns && other.end_to_end_ns;
+  const std::int64_t least = whole ? *fastest.end_to_end_ns : *fastest.makespan_ns,
+                     time = whole ? *other.end_to_end_ns : *other.makespan_ns;
+  return static_cast<double>(time) / static_cast<double>(std::max<std::int64_t>(1, least)) - 1;
+}
+
+std::string end_to_end_text(const StrategyResult& s) { return s.end_to_end_ns ? " end to end" : ""; }
+
+std::vector<std::string_view> titles_of(const std::vector<std::string_view>& ids) {
+  std::vector<std::string_view> titles;
+  for (const std::string_view id : ids) titles.push_back(find_engine(id).title);
+  return titles;
+}
+
+// "SGLang and xDiT run" of their ids.
+std::string titles_run(const std::vector<std::string_view>& ids) {
+  return listed(titles_of(ids)) + (ids.size() == 1 ? " runs" : " run");
+}
+
 // "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and 259 s with fa2 in official code."
 std::string what_to_use(const Advice& advice, const Job& job, const AdviceFacts& facts) {
   const StrategyResult& fastest = advice.result(advice.chosen);
   std::string text = fastest.name == "single" ? "one GPU a pass (single)" : own_label(fastest);
   if (advice.division.guidance > 1) text += fmt::format(", {} passes at once", advice.division.guidance);
   if (advice.division.dp > 1) text += fmt::format(", {} replicas", advice.division.dp);
+  if (!facts.engine && passes_over_the_fastest(advice))
+    text += ", in " + listed(titles_of(advice.engines.at(advice.chosen)), "or");
   text += image_text(job);
   text += fastest.end_to_end_ns ? fmt::format(": {} end to end", time_text(*fastest.end_to_end_ns))
                                 : fmt::format(": {} a layer", duration_text(fastest.layer_pass_ns().value_or(0)));
@@ -79,6 +107,15 @@ std::string other_winner(const AdviceFacts& facts) {
   if (!other || other->faster.empty()) return "";
   return fmt::format(" With {} {} is {}, with {}.", other->text, other->faster.substr(0, other->faster.find(" = ")),
                      other->of_engines ? "the fastest that an engine runs" : "fastest", time_text(other->faster_ns));
+}
+
+// " dbsp u4 refine, which no engine runs, would be 8.8 % faster end to end.", of the fastest where it is no candidate.
+std::string passed_over(const Advice& advice, const Engine* engine) {
+  if (!passes_over_the_fastest(advice)) return "";
+  const StrategyResult& fastest = advice.result(advice.fastest);
+  return fmt::format(" {}, which {}, would be {} faster{}.", own_label(fastest),
+                     engine == nullptr ? "no engine runs" : fmt::format("{} does not run", engine->title),
+                     percent_text(ahead_of(fastest, advice.result(advice.chosen))), end_to_end_text(fastest));
 }
 
 // That the plan cannot be made to fit in the engine, as far as its sources say.
@@ -106,7 +143,7 @@ std::string headline(const Advice& advice, const Judgement& judgement, const Job
     text += pcie ? "On a usual one the fastest, if it fitted, is " : "The fastest, if it fitted, is ";
   else
     text += pcie ? "On a usual one use " : "Use ";
-  text += what_to_use(advice, job, facts);
+  text += what_to_use(advice, job, facts) + passed_over(advice, facts.engine);
   if (advice.result(advice.chosen).end_to_end_ns) text += other_winner(facts);
   if (pcie)
     text += fmt::format(
@@ -148,11 +185,11 @@ std::string tie_sentence(const Advice& advice, const Judgement& judgement, const
   const auto as_modelled = [&](const StrategyResult* end) { return end == nullptr || runs_as_modelled(*engine, *end); };
   const bool by_engine = engine == nullptr || (as_modelled(judgement.at_low) && as_modelled(judgement.at_high));
   const std::string at_ends = by_engine ? at_ends_words(judgement, OfPasses::kMean) : "";
-  if (advice.chosen == advice.fastest)
+  const StrategyResult &chosen = advice.result(advice.chosen), &fastest = *judgement.ranked.front();
+  if (chosen.id == fastest.id)
     return fmt::format("Too close to call: {} {} slower by less than {}, {}.{}", listed(names),
                        names.size() == 1 ? "is" : "are", limit, judgement.error->from, at_ends);
-  const std::string name = own_label(advice.result(advice.chosen));
-  const StrategyResult &chosen = advice.result(advice.chosen), &fastest = advice.result(advice.fastest);
+  const std::string name = own_label(chosen);
   const std::size_t of_chosen = advice.as_modelled(chosen.id, engine).size(),
                     of_fastest = advice.as_modelled(fastest.id, engine).size();
   const std::string why = of_chosen <= of_fastest ? fmt::format("More times of {} are published.", name)
@@ -168,10 +205,11 @@ std::string tie_sentence(const Advice& advice, const Judgement& judgement, const
 std::string certainty(const Advice& advice, const Judgement& judgement, const Job& job, const Engine* engine,
                       int gpus) {
   if (judgement.lead == Lead::kDepends)
-    return fmt::format("It depends on your network: {} is fastest where it is fast, {} where it is slow.",
+    return fmt::format("It depends on your hosts: {} is fastest on the fastest of such hosts, and {} on the slowest.",
                        own_label(*judgement.at_low), own_label(*judgement.at_high));
   if (!advice.as_fast.empty()) return tie_sentence(advice, judgement, engine);
   if (judgement.ranked.size() < 2) {
+    if (passes_over_the_fastest(advice) && engine == nullptr) return "No engine runs another of these plans.";
     if (advice.runs.strategies.size() > 1) return "No other plan can run here.";
     if (advice.runs.together.workload.ranks == 1) {
       const double error = error_of(advice).guidance;
@@ -183,18 +221,14 @@ std::string certainty(const Advice& advice, const Judgement& judgement, const Jo
                        : fmt::format("{} runs no other strategy here: {} (docs/engines.md).", engine->title, why);
   }
   const StrategyResult &first = *judgement.ranked[0], &next = *judgement.ranked[1];
-  const auto ratio = [](std::int64_t time, std::int64_t least) {
-    return static_cast<double>(time) / static_cast<double>(std::max<std::int64_t>(1, least)) - 1;
-  };
-  std::string text = fmt::format("The next, {}, is slower by ", own_label(next)), record;
-  if (first.end_to_end_ns && next.end_to_end_ns) {
-    const double ahead = ratio(*next.end_to_end_ns, *first.end_to_end_ns);
-    text += percent_text(ahead) + " end to end";
-    if (judgement.unmeasured.empty() && judgement.assumed_moves.empty() && judgement.rest_ns == 0)
-      record = lead_record(kind_of(advice), gpus, ahead);
-  } else {
-    text += percent_text(ratio(*next.makespan_ns, *first.makespan_ns)) + " in a layer";
-  }
+  const bool whole = first.end_to_end_ns && next.end_to_end_ns;
+  const double ahead = ahead_of(first, next);
+  const std::string text = fmt::format("The next, {}, is slower by {}{}", own_label(next), percent_text(ahead),
+                                       whole ? " end to end" : " in a layer");
+  const std::string record =
+      whole && judgement.unmeasured.empty() && judgement.assumed_moves.empty() && judgement.rest_ns == 0
+          ? lead_record(kind_of(advice), gpus, ahead)
+          : "";
   if (!record.empty()) return text + "; " + record + ".";
   // What nobody has measured is said, and no error of what somebody has.
   if (!judgement.unmeasured.empty() || !judgement.error) return text + ".";
@@ -231,26 +265,9 @@ std::string evidence(const Judgement& judgement) {
                             own_label(*best));
 }
 
-// End to end, as the first sentence.
-std::string slower_text(const StrategyResult& fastest, const StrategyResult& other) {
-  const bool whole = fastest.end_to_end_ns && other.end_to_end_ns;
-  const std::int64_t least = whole ? *fastest.end_to_end_ns : *fastest.makespan_ns,
-                     time = whole ? *other.end_to_end_ns : *other.makespan_ns;
-  return percent_text(static_cast<double>(time) / static_cast<double>(std::max<std::int64_t>(1, least)) - 1) +
-         (whole ? " end to end" : "");
-}
-
-// "SGLang and xDiT run" of their ids.
-std::string titles_run(const std::vector<std::string_view>& ids) {
-  std::vector<std::string_view> titles;
-  for (const std::string_view id : ids) titles.push_back(find_engine(id).title);
-  return listed(titles) + (titles.size() == 1 ? " runs" : " run");
-}
-
 // Which engines can follow the first sentence, where not every one can, and what to run in the others.
 std::string engine_sentence(const Advice& advice, const Judgement& judgement, const Job& job) {
   const StrategyResult& fastest = advice.result(advice.chosen);
-  const std::vector<std::string_view>& own = advice.engines.at(advice.chosen);
   const auto count = [&](const StrategyResult* s) { return advice.engines.at(s->id).size(); };
   // The fastest of those that most engines run.
   const StrategyResult* other = *std::ranges::max_element(judgement.ranked, {}, count);
@@ -267,15 +284,17 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement, co
     std::string text = "No engine of docs/engines.md runs any row as it stands.";
     for (const Engine& engine : engines())
       if (const std::string limit = why_no_backend(engine, job); !limit.empty()) text += " " + limit + ".";
-    return text;
+    const std::string run = run_division_sentence(advice.divisions);
+    return run.empty() ? text : text + " " + run;
   }
   if (count(&fastest) == count(other) || *other->makespan_ns <= *fastest.makespan_ns) return "";
-  const std::string runs = fmt::format(" {} {}, which is slower by {}.", titles_run(advice.engines.at(other->id)),
-                                       own_label(*other), slower_text(fastest, *other));
-  if (own.empty()) return fmt::format("No engine of docs/engines.md runs {}.{}", own_label(fastest), runs);
+  const std::string runs =
+      fmt::format("{} {}, which is slower by {}.", titles_run(advice.engines.at(other->id)), own_label(*other),
+                  percent_text(ahead_of(fastest, *other)) + end_to_end_text(fastest));
+  if (passes_over_the_fastest(advice)) return runs;  // the first sentence names the engines
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
-  return fmt::format("{} only {}{}.{}", uneven ? "Its heads are uneven, which" : "Of engines,", titles_run(own),
-                     uneven ? "" : " it", runs);
+  return fmt::format("{} only {}{}. {}", uneven ? "Its heads are uneven, which" : "Of engines,",
+                     titles_run(advice.engines.at(advice.chosen)), uneven ? "" : " it", runs);
 }
 
 // Of rings that engines run in another way than plans do. `only`: nullptr: any engine.
@@ -300,64 +319,6 @@ std::string rings_note(const Advice& advice, const Engine* only) {
   return text + ". Times here are of rings that pass them on (docs/engines.md).";
 }
 
-// What is typed, with what leaves the GPU for the rest to fit.
-std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
-  const StrategyResult& fastest = advice.result(advice.chosen);
-  EngineSetup setup = engine_setup(job, fastest);
-  if (const std::string limit = backend_limit(engine, setup.masks, setup); !limit.empty()) return limit + ".";
-  if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
-  std::vector<std::string> needed;
-  if (!fastest.memory_need.ranks.empty()) {
-    const auto [encoder, vae] = fastest.memory_need.elsewhere();
-    setup.text_encoder_out = encoder && engine.has(EngineFeature::kTextEncoderOut);
-    setup.vae_out = vae && engine.has(EngineFeature::kVaeOut);
-    for (const auto& [out, feature] : {std::pair(setup.text_encoder_out, EngineFeature::kTextEncoderOut),
-                                       std::pair(setup.vae_out, EngineFeature::kVaeOut)}) {
-      const std::string_view text = engine.feature(feature).text;
-      if (out) needed.emplace_back(text.substr(0, text.find(" in place of ")));
-    }
-  }
-  const std::string times = job.cluster.dp > 1 ? fmt::format(", {} times", job.cluster.dp) : "";
-  const std::string typed = engine_command(engine, setup) + times;
-  std::string text;
-  if (knows_start(engine, setup))
-    text = fmt::format("In {}{}: {}", engine.title, setup.nodes() > 1 ? ", on each node" : "", typed);
-  else
-    text = fmt::format("docs/engines.md does not know how {} starts on {} nodes. Its flags are {}.", engine.title,
-                       setup.nodes(), typed);
-  if (!needed.empty() && without_place(engine, fastest.memory_need).empty())
-    text += fmt::format("{} Without {} it does not fit.", knows_start(engine, setup) ? "." : "", listed(needed));
-  return text;
-}
-
-// What the flags leave open about sparse masks.
-std::string masks_sentence(const Advice& advice, const Job& job, const AdviceFacts& facts) {
-  const MaskConfig& mask = job.config.mask;
-  if (facts.engine == nullptr || !has_sparse_masks(job)) return "";
-  std::vector<std::string_view> patterns = facts.engine->patterns(job.config.model.preset);
-  std::erase_if(patterns, [&](std::string_view pattern) {
-    return !backend_limit(*facts.engine, pattern, engine_setup(job, advice.result(advice.chosen))).empty();
-  });
-  if (!mask.file.empty())
-    return fmt::format(
-        "As it stands this command attends densely. Add the flag of the attention backend that makes your masks: {} "
-        "has those of {} (docs/engines.md).",
-        facts.engine->title, listed(patterns));
-  return mask.pattern == "vsa" ? "VSA needs a model that was trained for it." : "";
-}
-
-// That an engine keeps whole weights, where these do not fit, and which engines shard them.
-std::string no_shards_sentence(const Advice& advice, const Job& job, const Engine& engine) {
-  const bool memory = std::ranges::any_of(advice.runs.together.strategies, lacks_memory);
-  if (!memory || engine.has(EngineFeature::kSharded, job.config.model.preset)) return "";
-  std::vector<std::string_view> others;
-  for (const Engine& other : engines())
-    if (other.has(EngineFeature::kSharded, job.config.model.preset) && other.runs_model(job.config.model.preset))
-      others.push_back(other.title);
-  return fmt::format("Whole weights do not fit, and docs/engines.md knows no sharded weights of {}. {} {} them.",
-                     engine.title, listed(others), others.size() == 1 ? "has" : "have");
-}
-
 // What the same plan takes on sparse masks.
 std::string sparse_sentence(const Advice& advice, const OtherTime& sparse) {
   const std::string time = time_text(sparse.end_to_end_ns);
@@ -368,12 +329,16 @@ std::string sparse_sentence(const Advice& advice, const OtherTime& sparse) {
                      sparse.text);
 }
 
-// Whose kernel the times are of, where masks of one's own do not say it.
+// Why the times are of this kernel, where masks of one's own choose it or do not.
 std::string kernel_sentence(const Job& job) {
-  const std::string& kernel = job.cluster.preset.attention_kernel;
-  if (job.config.mask.file.empty() || kernel.empty() || job.places.contains("run.attention_kernel")) return "";
-  return fmt::format("The kernel {} is assumed, since your masks do not say which one runs them; --kernel does.",
-                     kernel);
+  const std::string &kernel = job.cluster.preset.attention_kernel, &of_masks = job.config.mask.kernel;
+  if (job.config.mask.file.empty() || !job.cluster.layered || job.places.contains("run.attention_kernel")) return "";
+  if (kernel == of_masks)
+    return fmt::format("Your masks are lists of the kernel {}, so times are of it; --kernel takes another.", kernel);
+  return fmt::format("The kernel {} is assumed, since {}.", kernel,
+                     of_masks.empty() ? "your masks do not say which one runs them; --kernel does"
+                                      : fmt::format("we know no rate of {}, the kernel of your masks, on {}", of_masks,
+                                                    job.cluster.preset.gpu));
 }
 
 std::string engines_cell(const std::vector<std::string_view>& list) {
@@ -414,14 +379,15 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   const bool several_nodes = kind_of(advice) != MachineKind::kCpu && replica > job.cluster.gpus_per_node;
   add(parts, headline(advice, judgement, job, facts), 0);
   add(parts, kernel_sentence(job), 0);
-  add(parts, certainty(advice, judgement, job, facts.engine, replica), 0);
+  add(parts, certainty(advice, judgement_of_candidates(advice), job, facts.engine, replica), 0);
   // Of a clear lead nothing else says how sure it is.
   const bool clear = advice.as_fast.empty();
   if (clear) add(parts, evidence(judgement), 0);
   add(parts, rate_note(job), 0);
   add(parts, assumed_sentence(judgement), 0);
   if (facts.engine) add(parts, flags_sentence(advice, job, *facts.engine), 0);
-  add(parts, masks_sentence(advice, job, facts), 0);
+  if (facts.engine) add(parts, no_flag_sentence(advice, job, *facts.engine), 0);
+  if (facts.engine) add(parts, masks_sentence(advice, job, *facts.engine), 0);
   add(parts, advice.layout, 0);
   add(parts, advice.unsharded, 1);
   if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
@@ -489,11 +455,9 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
       table.columns.push_back(std::move(column));
   if (engines) table.columns.push_back(text_column("runs in"));
   std::vector<const StrategyResult*> shown = judgement.ranked;
-  const StrategyResult* reference = &advice.result(advice.reference);
-  if (shown.size() > rows) {
-    shown.resize(rows);
-    if (std::ranges::find(shown, reference) == shown.end()) shown.back() = reference;
-  }
+  const StrategyResult *reference = &advice.result(advice.reference), *chosen = &advice.result(advice.chosen);
+  for (auto at = shown.end(); shown.size() > rows && at != shown.begin();)
+    if (--at; *at != reference && *at != chosen) at = shown.erase(at);
   const bool named = !advice.best().empty();
   for (const StrategyResult* s : shown) {
     const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);

@@ -1,4 +1,5 @@
-// Divisions: how the ranks of a cluster divide into replicas and guidance passes, each timed with its fastest strategy.
+// Divisions: how the ranks of a cluster divide into replicas and guidance passes, each timed with the fastest strategy
+// that an engine runs, or where none runs any with the fastest.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ namespace spscope {
 struct DivisionTime {
   ParallelSetting setting;
   int ranks = 1;                   // of a plan: those of one replica and one guidance pass
-  std::string best;                // label of its fastest strategy; "": none can run
-  std::int64_t end_to_end_ns = 0;  // of that, on masks of one seed; 0: not known
+  std::string best = {};           // label of that strategy; "": none can run
+  std::int64_t end_to_end_ns = 0;  // of that, mean over seeds; 0: not known
   double samples_per_hour = 0;     // of all replicas together
   MemoryNeed memory_need = {};     // of that strategy
   bool no_engine = false;          // docs/engines.md knows none that runs it
@@ -29,9 +30,15 @@ struct Divisions {
   bool timed() const;  // some time end to end is known
 };
 
-// Of jobs that differ in cluster.dp and cluster.guidance, the times of each on masks of one seed. Throws Error as
-// comparison_of(). REQUIRES: jobs not empty.
-Divisions time_divisions(const std::vector<Job>& jobs, const QuietRun& options);
+// Of jobs that differ in cluster.dp and cluster.guidance, the times of each on masks of so many seeds, where these say
+// more than one. Throws Error as comparison_of(). REQUIRES: jobs not empty.
+Divisions time_divisions(const std::vector<Job>& jobs, int seeds, const QuietRun& options);
+// Where no engine runs any strategy of the fastest division, the fastest that one runs takes its place if it takes less
+// than `error` longer, a fraction: as of strategies that are too close to call.
+void prefer_run(Divisions& divisions, double error);
+// The division of the job, where it is one of them and both have a time, gets the time of this strategy: every setting
+// was picked for the answer, and one that engines run may be faster than those that divisions were timed with.
+void set_time(Divisions& divisions, const Job& job, const StrategyResult& chosen);
 
 // "For throughput, run 4 independent replicas on 2 GPUs each, with ulysses u2: ..."; "" where the fastest division has
 // most, or no other has more by over `error`, a fraction.
@@ -43,6 +50,10 @@ std::string tied_divisions_sentence(const Divisions& divisions, double error);
 
 // "The next division takes 2,690 s: passes in turn on 2 GPUs with ulysses u2."; "" where nothing else has a time.
 std::string next_division_sentence(const Divisions& divisions);
+
+// "Engines run another division of the GPUs: passes 2 at once on 4 GPUs with ulysses u4 (93.2 s).", the fastest of
+// those; "" where an engine runs the strategy of the fastest division, or none runs any.
+std::string run_division_sentence(const Divisions& divisions);
 
 // "With link=0.5, another division of the ranks has the least latency: passes in turn on 8 GPUs with ring r8 (120 s
 // instead of 131 s)"; "" where it is that of `now`. REQUIRES: of the same jobs, or none.

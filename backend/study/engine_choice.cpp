@@ -43,7 +43,8 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
   setup.gpu = job.cluster.preset.gpu;
   setup.gpus_per_node = job.cluster.nodes > 1 ? job.cluster.gpus_per_node : 0;
   setup.compiled = job.cluster.preset.implementation == kDefaultImplementation;
-  setup.sharded = job.config.run.weights == WeightLayout::kSharded && job.cluster.ranks > 1;
+  setup.kernel = job.cluster.preset.attention_kernel;
+  setup.sharded = job.config.run.weights == WeightLayout::kSharded && job.cluster.replica_ranks() > 1;
   return setup;
 }
 

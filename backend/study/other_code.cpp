@@ -14,10 +14,11 @@
 namespace spscope {
 namespace {
 
-// On masks of one seed. An engine, where there is one, runs what it has alone.
-OtherTime time_of(const JobFlags& flags, const Engine* engine, const QuietRun& options, std::int64_t max_memory_bytes) {
+// An engine, where there is one, runs what it has alone.
+OtherTime time_of(const JobFlags& flags, const Engine* engine, int seeds, const QuietRun& options,
+                  std::int64_t max_memory_bytes) {
   const Job job = load_job(flags, max_memory_bytes);
-  const StrategyResult result = run_seeds(job, 1, options).together.strategies.front();
+  const StrategyResult result = run_seeds(job, useful_seeds(job, seeds), options).together.strategies.front();
   const bool has = engine == nullptr || missing_in(*engine, engine_setup(job, result)).empty();
   OtherTime time{.end_to_end_ns = has && result.legal() ? result.end_to_end_ns.value_or(0) : 0};
   if (time.end_to_end_ns > 0) return time;
@@ -51,6 +52,7 @@ std::string rate_note(const Job& job) {
   const ClusterPreset& preset = job.cluster.preset;
   const GpuProfile* gpu = find_gpu(preset.gpu);
   const AttentionKernelProfile* kernel = gpu == nullptr ? nullptr : gpu->find_kernel(preset.attention_kernel);
+  if (!job.cluster.layered) return "";  // the file gives its own
   if (kernel == nullptr || kernel->tflops.from != NumberOrigin::kAssumed) return "";
   constexpr std::string_view kTaken = "taken from ", kAssumption = "assumption: ";
   const std::string& source = kernel->tflops.source;
@@ -61,27 +63,26 @@ std::string rate_note(const Job& job) {
 }
 
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
-                                         const Engine* engine, double error, const QuietRun& options) {
+                                         const Engine* engine, double error, int seeds, const QuietRun& options) {
   const ClusterPreset& preset = job.cluster.preset;
   const GpuProfile* gpu = find_gpu(preset.gpu);
-  if (gpu == nullptr || preset.attention_kernel.empty() || preset.implementation.empty()) return std::nullopt;
+  if (gpu == nullptr || !job.cluster.layered) return std::nullopt;
   const bool sparse = has_sparse_masks(job);
   const bool compiled = preset.implementation == kDefaultImplementation;
-  const std::string usual = gpu->usual_kernel(sparse, job.config.mask.file.empty() ? job.config.mask.pattern : ""),
-                    plain = sparse ? "flex" : "fa2";
+  const std::string usual = gpu->usual_kernel(sparse, job.config.mask.method()), plain = sparse ? "flex" : "fa2";
   std::string kernel = compiled ? plain : usual;
   if (gpu->find_kernel(kernel) == nullptr) kernel = preset.attention_kernel;
   const std::string implementation = compiled ? "official" : std::string(kDefaultImplementation);
   const std::string settings[] = {"run.attention_kernel=" + kernel, "run.implementation=" + implementation};
   JobFlags flags = with_settings(asked, argument, settings);
-  OtherTime time = time_of(flags, nullptr, options, job.max_memory_bytes);
+  OtherTime time = time_of(flags, nullptr, seeds, options, job.max_memory_bytes);
   time.text = text_of(kernel, implementation);
   flags.strategies = asked.strategies;
   Job all = load_job(flags, job.max_memory_bytes);
   engine != nullptr ? restrict_to(*engine, all) : restrict_to_engines(all);
   time.of_engines = engine == nullptr;
   if (all.strategies.empty()) return time;
-  const DivisionTime best = time_divisions({all}, options).times.front();
+  const DivisionTime best = time_divisions({all}, seeds, options).times.front();
   const double limit = (1 + error) * static_cast<double>(best.end_to_end_ns);
   if (best.end_to_end_ns > 0 && (time.end_to_end_ns == 0 || limit < static_cast<double>(time.end_to_end_ns))) {
     time.faster = best.best;
@@ -91,7 +92,7 @@ std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, 
 }
 
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,
-                                           const Engine* engine, const QuietRun& options) {
+                                           const Engine* engine, int seeds, const QuietRun& options) {
   const std::string usual = "sparge", pattern = engine == nullptr
                                                     ? usual
                                                     : std::string(engine->patterns(job.config.model.preset).front());
@@ -99,7 +100,7 @@ std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job
   JobFlags flags = with_settings(asked, argument, settings);
   if (engine != nullptr)
     flags = with_settings(std::move(flags), argument, engine_settings(*engine, load_job(flags, job.max_memory_bytes)));
-  OtherTime time = time_of(flags, engine, options, job.max_memory_bytes);
+  OtherTime time = time_of(flags, engine, seeds, options, job.max_memory_bytes);
   if (time.end_to_end_ns == 0) return std::nullopt;
   time.text = fmt::format("{}, density {:.2f}", pattern, kUsualDensity);
   time.flags =

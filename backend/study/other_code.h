@@ -31,14 +31,14 @@ struct OtherTime {
 // One strategy, `argument` of -s, with the other usual kernel in the other usual code: FA2 or, for sparse masks,
 // FlexAttention in the code that a model was published with, in place of compiled code; or the other way round. Absent
 // where the cluster gives its costs one by one. All strategies of the question are timed there, of an engine those that
-// it has, else those that any engine runs; `error` is by how much the model must have one faster. `asked`: settings of
-// the job.
+// it has, else those that any engine runs; `error` is by how much the model must have one faster. Times are means over
+// so many seeds, where these say more than one. `asked`: settings of the job.
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,
-                                         const Engine* engine, double error, const QuietRun& options);
+                                         const Engine* engine, double error, int seeds, const QuietRun& options);
 // The same strategy at kUsualDensity on masks of `sparge`, or of the first pattern that the engine has. Absent where it
 // cannot run, or the engine does not have it. REQUIRES: the engine, if any, has a pattern.
 std::optional<OtherTime> with_sparse_masks(const JobFlags& asked, const Job& job, const std::string& argument,
-                                           const Engine* engine, const QuietRun& options);
+                                           const Engine* engine, int seeds, const QuietRun& options);
 inline constexpr double kUsualDensity = 0.4;
 
 }  // namespace spscope

@@ -62,7 +62,6 @@ void add_result(StrategyResult& sum, const StrategyResult& s) {
   add(sum.attention_ns, s.attention_ns);
   add(sum.end_to_end_ns, s.end_to_end_ns);
   add(sum.end_to_end_spread_ns, s.end_to_end_spread_ns);
-  add(sum.samples_per_hour, s.samples_per_hour);
   add(sum.bound_ns, s.bound_ns);
   for (std::optional<double> StrategyResult::*ratio :
        {&StrategyResult::imbalance_ratio, &StrategyResult::barrier_imbalance_ratio,
@@ -82,18 +81,45 @@ void add_result(StrategyResult& sum, const StrategyResult& s) {
   sum.by_layer.insert(sum.by_layer.end(), s.by_layer.begin(), s.by_layer.end());
 }
 
-void finish_sum(StrategyResult& sum, double count) {
+// `first_ns`: end to end of the first seed, whose samples an hour the sum has.
+void finish_sum(StrategyResult& sum, std::int64_t first_ns, double count) {
   for (std::optional<double> StrategyResult::*ratio :
        {&StrategyResult::imbalance_ratio, &StrategyResult::barrier_imbalance_ratio,
         &StrategyResult::coupled_imbalance_ratio, &StrategyResult::planned_imbalance_ratio,
         &StrategyResult::moved_fraction})
     divide(sum.*ratio, count);
-  divide(sum.samples_per_hour, count);
   for (std::optional<std::int64_t> StrategyResult::*ns :
        {&StrategyResult::end_to_end_ns, &StrategyResult::end_to_end_spread_ns})
     if (sum.*ns) sum.*ns = std::llround(static_cast<double>(*(sum.*ns)) / count);
+  // What replicas make of such masks in turn.
+  if (!sum.end_to_end_ns) sum.samples_per_hour.reset();
+  if (sum.samples_per_hour)
+    *sum.samples_per_hour *= static_cast<double>(first_ns) / static_cast<double>(*sum.end_to_end_ns);
   set_layer_spread(sum);
   sum.over_layers.speedup.reset();  // passes of several seeds have one number
+}
+
+// The job with masks of each seed.
+std::vector<Job> with_seeds(const Job& job, int seeds, const QuietRun& options) {
+  std::vector<Job> jobs(static_cast<std::size_t>(seeds), job);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].config.mask.seed += i;
+    jobs[i].mask_cache = options.mask_cache;
+  }
+  return jobs;
+}
+
+// What settings are picked on, of jobs with_seeds(). The requests refer to these jobs.
+std::vector<Request> samples_of(std::vector<Job>&& jobs) = delete;
+std::vector<Request> samples_of(const std::vector<Job>& jobs) {
+  std::vector<Request> samples;
+  for (const Job& job : jobs) {
+    const ActivationSource activations(job);
+    MaskSource masks(job, activations);
+    for (Request& request : sample_requests(job, masks, std::max(1, kMostSamples / static_cast<int>(jobs.size()))))
+      samples.push_back(std::move(request));
+  }
+  return samples;
 }
 
 // How long the runs of all seeds take to plan and schedule, where that is long.
@@ -135,25 +161,26 @@ int useful_seeds(const Job& job, int wanted) {
   return drawn ? wanted : 1;
 }
 
+Job with_settings_of_seeds(const Job& job, int seeds, const QuietRun& options, const SettingTest& also) {
+  const StopScope stops(&options.stop);
+  Job picked = job;
+  if (!has_unpicked(job)) return picked;
+  const std::vector<Job> jobs = with_seeds(job, seeds, options);
+  const std::vector<Request> samples = samples_of(jobs);
+  const PickOptions pick{.interrupt = &options.stop};
+  picked.strategies = pick_settings(job, samples, pick);
+  add_settings(job, samples, also, pick, picked.strategies);
+  return picked;
+}
+
 SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options, const SettingTest& also) {
   const StopScope stops(&options.stop);
   SeededRuns runs;
-  std::vector<Job> jobs;
-  for (int i = 0; i < seeds; ++i) {
-    runs.seeds.push_back(job.config.mask.seed + static_cast<std::uint64_t>(i));
-    jobs.push_back(job);
-    jobs.back().config.mask.seed = runs.seeds.back();
-    jobs.back().mask_cache = options.mask_cache;
-  }
+  std::vector<Job> jobs = with_seeds(job, seeds, options);
+  for (const Job& j : jobs) runs.seeds.push_back(j.config.mask.seed);
   runs.strategies = job.strategies;
   if (has_unpicked(job)) {
-    std::vector<Request> samples;
-    for (const Job& j : jobs) {
-      const ActivationSource activations(j);
-      MaskSource masks(j, activations);
-      for (Request& request : sample_requests(j, masks, std::max(1, kMostSamples / seeds)))
-        samples.push_back(std::move(request));
-    }
+    const std::vector<Request> samples = samples_of(jobs);
     PickOptions pick;
     pick.interrupt = &options.stop;
     pick.on_note = options.on_warning;
@@ -179,7 +206,8 @@ Comparison joined(const std::vector<Comparison>& comparisons) {
     for (std::size_t s = 0; s < all.strategies.size(); ++s) add_result(all.strategies[s], c.strategies[s]);
     add(all.workload.density, c.workload.density);
   }
-  for (StrategyResult& s : all.strategies) finish_sum(s, count);
+  for (std::size_t s = 0; s < all.strategies.size(); ++s)
+    finish_sum(all.strategies[s], comparisons.front().strategies[s].end_to_end_ns.value_or(0), count);
   divide(all.workload.density, count);
   set_speedups(all.strategies);
   set_attributions(all);

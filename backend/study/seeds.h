@@ -18,11 +18,14 @@ struct SeededRuns {
 
 // How many seeds say more than one: those of a mask file, of real activations and of dense masks do not.
 int useful_seeds(const Job& job, int wanted);
+// The job with its settings of `all` picked over all seeds, as run_seeds() picks them, with its `also`.
+Job with_settings_of_seeds(const Job& job, int seeds, const QuietRun& options, const SettingTest& also);
 // Seeds mask.seed, mask.seed + 1, ... Throws Error as comparison_of(). `also`: of a strategy of `all` whose fastest
 // setting fails it, the fastest that passes runs, too, before it.
 SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options, const SettingTest& also = {});
 
-// Times, bytes and tiles are sums over all, ratios means, end to end the mean. Speed-ups are anew.
+// Times, bytes and tiles are sums over all, ratios means, end to end the mean, and samples an hour follow from it.
+// Speed-ups are anew.
 // REQUIRES: not empty, of one job but for the seed, with the same strategies.
 Comparison joined(const std::vector<Comparison>& comparisons);
 

@@ -81,7 +81,7 @@ LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Ad
         binary_bytes_text(weights), what, duration_text(open_ns));
   };
   if (whole.chosen.empty()) return {true, because("fit with no strategy")};
-  const StrategyResult& without = whole.result(whole.fastest);
+  const StrategyResult& without = whole.result(whole.chosen);
   if (!without.end_to_end_ns) return {};
   const std::string unsharded = unsharded_text(whole, engine);
   if (makes_room) return {true, because("leave no room for the " + listed(no_room)), unsharded};

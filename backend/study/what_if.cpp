@@ -107,40 +107,18 @@ Cell change_cell(std::optional<std::int64_t> now, std::optional<std::int64_t> th
   return text_cell(fmt::format("{:+.1f} %", 100 * (static_cast<double>(*then) / static_cast<double>(*now) - 1)));
 }
 
-// What the same strategy is called beside itself.
-constexpr std::string_view kOther = "OTHER";
-
-// What makes the fastest slower than it is, or as it is slower than it would be. What it sends in both is no cause.
+// What makes the fastest slower than it is, or as it is slower than it would be.
 std::string why_changed(const Comparison& now, const Comparison& then, const WhatIf& what_if, OfPasses of) {
   const StrategyResult* before = fastest(now);
   const StrategyResult* after = before == nullptr ? nullptr : then.find(before->id);
-  if (after == nullptr || !after->makespan_ns || *after->makespan_ns == *before->makespan_ns) return "";
+  if (after == nullptr || !after->makespan_ns) return "";
   const bool slower = *after->makespan_ns > *before->makespan_ns;
-  const StrategyResult& one = slower ? *after : *before;
-  StrategyResult other = slower ? *before : *after;  // the same strategy, which a sentence needs another name for
-  other.label = kOther;
-  for (auto bytes :
-       {&StrategyResult::bytes_sent, &StrategyResult::bytes_sent_intra_node, &StrategyResult::bytes_sent_inter_node})
-    if (other.*bytes == one.*bytes) (other.*bytes).clear();
+  const StrategyResult &one = slower ? *after : *before, &other = slower ? *before : *after;
   const std::optional<Reason> reason = reason_for(one, other);
   if (!reason) return "";
-  // "1.72 ms a layer slower: 3.34 ms of its transfers are exposed, against 1.62 ms in OTHER"
-  constexpr std::string_view kSlower = " slower", kALayer = " a layer";
-  const std::string words = reason_words(*reason, one, other, of).text;
-  const std::size_t at_slower = words.find(kSlower), colon = words.find(": ", at_slower);
-  std::string cause = words.substr(colon), more = words.substr(0, at_slower);
-  const std::string reasons = words.substr(at_slower + kSlower.size(), colon - at_slower - kSlower.size());
-  const std::string in_other = " in " + std::string(kOther);
-  for (std::size_t at = 0; (at = cause.find(in_other)) != cause.npos;) {
-    cause.erase(at, in_other.size());
-    constexpr std::string_view kAgainst = "against ";
-    if (const std::size_t against = cause.rfind(kAgainst, at); against != cause.npos)
-      cause.replace(against, kAgainst.size(), "not ");
-  }
-  const bool a_layer = more.ends_with(kALayer);
-  if (a_layer) more.resize(more.size() - kALayer.size());
-  return fmt::format("{} {}{} takes {} more{}{}.", slower ? "With " + what_if.text : "As it is,",
-                     a_layer ? "a layer of " : "", own_label(one), more, reasons, cause);
+  const ReasonWords words = reason_words(*reason, one, other, of);
+  return fmt::format("{} {}{} takes {} more{}.", slower ? "With " + what_if.text : "As it is,",
+                     of == OfPasses::kMean ? "a layer of " : "", own_label(one), words.more, words.why.text);
 }
 
 // Whether the model cannot tell the strategy from the fastest.
@@ -159,7 +137,7 @@ std::string outcome(const Comparison& now, const Comparison& then, const WhatIf&
                        own_label(*before) == own_label(*after) ? own_label(*before) : before->name,
                        own_label(*before) == own_label(*after)
                            ? ""
-                           : fmt::format(", as {} in place of {}", own_label(*after), own_label(*before)),
+                           : fmt::format(", with {} instead of {}", own_label(*after), own_label(*before)),
                        tie_text(then));
   if (tied_with_fastest(then, before->id))
     return fmt::format("With {}, {} comes first.{}", what_if.text, own_label(*after), tie_text(then));

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "backend/base/load_failure.h"
+
 namespace spscope::nvml {
 namespace {
 
@@ -27,13 +29,10 @@ std::string find_calls(void* library, Calls& calls) {
 Library::Library(const std::string& name) {
   // It stays open: threads of the driver may be in it.
   void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* const why = dlerror();
-    throw Error(ErrorCode::kCannotCollect,
-                fmt::format("NVIDIA's NVML cannot be opened: {}", why == nullptr ? name : why),
-                "install NVIDIA's driver, which brings it; in a container, start it with the GPUs and the driver's "
-                "libraries (docker run --gpus all, NVIDIA_DRIVER_CAPABILITIES=compute,utility)");
-  }
+  if (handle == nullptr)
+    throw Error(ErrorCode::kCannotCollect, fmt::format("there is no NVML: {}", load_failure(name, dlerror())),
+                "install NVIDIA's driver, which brings it, or start the container with docker run --gpus all and "
+                "NVIDIA_DRIVER_CAPABILITIES=compute,utility");
   if (const std::string missing = find_calls(handle, calls_); !missing.empty())
     throw Error(ErrorCode::kCannotCollect, fmt::format("NVIDIA's NVML has no {}: {}", missing, name),
                 "use a driver from R450 on (CUDA 11.0)");

@@ -19,7 +19,7 @@ FIRST = re.compile(NO_PLACE + r"[^:]*: [^.]*\. .*[tT]he fastest, if it fitted, i
 def engines_of(source):
     """What is typed for the features of each engine, by its id."""
     flags, engine = {}, None
-    for row in re.finditer(r'^(ENGINE|FEATURE)\((?:\w+, )?"([^"]+)"', (source / "backend/config/engines.def").read_text(), re.M):
+    for row in re.finditer(r'^(ENGINE|FEATURE|KERNEL)\((?:\w+, )?"([^"]+)"', (source / "backend/config/engines.def").read_text(), re.M):
         if row[1] == "ENGINE":
             engine = flags.setdefault(row[2], [])
         else:

@@ -58,11 +58,6 @@ part too-large
 # What a machine cannot hold is refused before anything is made: ranks, their memory, and the events of a run.
 expect_nothing() { expect_no_files && expect_no_scratch; }
 
-for mode in execute project simulate; do
-  expect_refused 'cluster.ranks' '1000000' '[0, 65536]' -- run --set cluster.ranks=1000000 --set run.mode=$mode -o kept.db
-  expect_nothing
-done
-
 # 4,000 threads with a ring of events each.
 limited=(bash -c 'ulimit -d 3000000 && exec timeout 60 "$@"' - "$SPSCOPE")
 expect_code 2 "${limited[@]}" run -s ring "${small[@]}" --set cluster.ranks=4000 -o kept.db

@@ -37,7 +37,7 @@ cmp events "$out" || fail "events of the ranks: $(cat events)"
 rm events
 expect_sql kept.db 8,0 'SELECT count(*) AS streams, sum(sent != stored) AS incomplete FROM ledger'
 expect_exit 0 doctor kept.db
-expect_out 'off by at most' '2 hosts'
+expect_out 'of 2 hosts agree on the time within'
 expect_not_out '!'
 
 # The second host's clock is ahead by clock_ahead_s, which the fit finds to within the bound that it states.

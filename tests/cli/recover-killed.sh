@@ -42,7 +42,7 @@ expect_exit 0 recover "$folder" -o by-folder.db
 [ -e "$folder" ] || fail "the shards are gone"
 for file in by-path by-note by-folder; do
   expect_exit 0 doctor $file.db
-  expect_out 'begun and not finished' 'incident, lost' "process $pid of host"
+  expect_out 'did not finish' 'incident, lost' "process $pid of host"
   expect_exit 0 sql $file.db 'SELECT rank, lane, op_id, begin_ns, end_ns, unfinished FROM event ORDER BY 1, 2, 4, 5' --csv
   cp "$out" $file.csv
 done

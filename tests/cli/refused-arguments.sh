@@ -19,17 +19,11 @@ expect_no_files
 expect_no_scratch
 
 part unreadable
-# A config that is missing, a folder, no TOML, nested without end or endless is refused with its name and place.
-mkdir folder
+# A config that is no TOML is refused with its name and place.
 printf '[model\n' >syntax.toml
 printf '\xff\xfe\0\x01binary\n' >binary.toml
-{ printf 'a = ' && printf '[%.0s' {1..20000}; } >deep.toml
-expect_refused 'SPS-007' 'missing.toml' -- plan missing.toml
-expect_refused 'SPS-007' 'folder' -- plan folder
 expect_refused 'SPS-001' 'syntax.toml:1:7' -- plan syntax.toml
 expect_refused 'SPS-001' 'binary.toml:1:' -- plan binary.toml
-expect_refused 'SPS-001' 'deep.toml:1:' -- plan deep.toml
-expect_refused 'SPS-007' '/dev/zero' -- plan /dev/zero
 
 part unknown
 # Unknown commands and flags end with exit code 2 and the nearest name, whatever they are.

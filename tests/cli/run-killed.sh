@@ -32,12 +32,12 @@ expect_err '"kept.db"' "spscope recover \"$folder\" -o FILE.db"
 expect_exit 0 run -s ring "${small[@]}" -o next.db
 expect_err "1 other run that ended early left folders: spscope doctor \"$TMPDIR\""
 expect_exit 0 doctor "$TMPDIR"
-expect_out '! ended early' "\"$folder\", $(cat "$folder"/* | wc -c) bytes, of the run to \"$PWD/kept.db\" that began at 20" \
+expect_out '! ended early' "\"$folder\" holds $(cat "$folder"/* | wc -c) bytes of the run to \"$PWD/kept.db\", which began at 20" \
   "spscope recover \"$folder\" -o FILE.db"
-expect_not_out 'used by'
+expect_not_out 'still uses'
 exec 7<"$folder/kept.head.db"
 expect_exit 0 doctor
-expect_out '! ended early' "used by process $$:"
+expect_out '! ended early' "Process $$ still uses it."
 exec 7<&-
 expect_exit 0 recover "$folder" -o recovered.db
 expect_exit 0 doctor "$TMPDIR" --json

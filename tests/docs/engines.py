@@ -6,8 +6,8 @@ from pathlib import Path
 NAMES = {"Ulysses": "Ulysses", "Ring": "ring", "Gather": "gathering keys and values", "Tensor": "tensor parallel",
          "Guidance": "guidance passes at once", "UnevenHeads": "uneven heads", "Sharded": "sharded weights",
          "Sparge": "sparse attention, SpargeAttn", "Vsa": "sparse attention, VSA", "HeadBalance": "balanced heads, as `snake`",
-         "TextEncoderOut": "text encoder in the host's memory", "VaeOut": "VAE there or in tiles", "Compiled": "torch.compile"}
-ROW = re.compile(r'^(ENGINE|FEATURE|MODELS)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
+         "TextEncoderOut": "text encoder in the host's memory", "VaeOut": "VAE there or in tiles", "Compiled": "torch.compile", "Eager": "no torch.compile"}
+ROW = re.compile(r'^(ENGINE|FEATURE|KERNEL|MODELS)\(((?:[^"()]|"[^"]*")*)\)', re.MULTILINE | re.DOTALL)
 BEGIN, END = "<!-- engines.def -->\n", "<!-- end -->\n"
 
 
@@ -15,8 +15,9 @@ def table_of(source):
     lines = ["| engine | what | typed there | read at |", "| --- | --- | --- | --- |"]
     for kind, fields in ROW.findall((source / "backend/config/engines.def").read_text("utf-8")):
         texts = ["".join(re.findall(r'"([^"]*)"', field)) for field in re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', fields)]
+        texts = [text.replace("{kernel}", "") for text in texts]
         if kind == "ENGINE":
-            engine, title, _, launch, on_nodes, _, _, settings, _, repository = texts
+            engine, title, _, launch, on_nodes, _, _, _, settings, _, repository = texts
             lines.append(f"| **{title}**, `--engine {engine}` | how it starts | `{launch}`{on_nodes and ', on several nodes `' + on_nodes + '`'} | |")
             if settings:
                 lines.append(f"| | its code, for spscope | `{settings}` | |")
@@ -25,9 +26,13 @@ def table_of(source):
         if kind == "MODELS":
             lines[-1] = lines[-1].replace(NAMES[feature], NAMES[feature] + ", of " + ", ".join(f"`{name}*`" for name in texts[1:]), 1)
             continue
+        if kind == "KERNEL":
+            name, texts = "attention kernel " + ", ".join(f"`{kernel}`" for kernel in texts[2:]), ["", *texts]
+        else:
+            name = NAMES[feature]
         page = texts[2]
         address = page if page.startswith("https://") else repository + page
-        lines.append(f"| | {NAMES[feature]} | `{texts[1]}` | [{page.rstrip('/').split('/')[-1]}]({address}) |")
+        lines.append(f"| | {name} | `{texts[1]}` | [{page.rstrip('/').split('/')[-1]}]({address}) |")
     return "\n".join(lines) + "\n"
 
 

@@ -526,13 +526,24 @@ class Case(oracle.Case):
             self.expect(where + "its heads", late["heads"], of_passes[0][late["rank"]] if same else None)
 
     def check_without(self, where, reason, difference, more, slower, faster):
-        """What is named takes half of the difference away or more. Where it is more than one, no single one does."""
+        """What is named takes half of the difference away, a second cause where the first takes less than two thirds and it a
+        twentieth more. Where the first does not take half, no single one does."""
         causes, left = reason["causes"], remaining(slower, faster, reason["causes"])
         slack = 4 + 2e-3 * difference
+        alone = remaining(slower, faster, causes[:1])
+        gone = 1 - left / difference
+        self.expect(where + "shares", sum(reason["shares"]), gone if len(causes) == 1 else min(1, gone), 0, slack / difference)
+        if len(causes) == 2 and 3 * alone < difference - slack:
+            self.problems.append(f"{where}{alone} of {difference} ns remain without the first of {causes}")
+        others = [c for c in CAUSES if c not in ("transfers", *causes) and more[c] * 20 > difference]
+        if len(causes) == 1 and 3 * left > difference + slack and causes != ["transfers"]:
+            for cause in others:
+                if remaining(slower, faster, [*causes, cause]) < left - difference / 20 - slack:
+                    self.problems.append(f"{where}{cause} is not named beside {causes}")
         self.expect(where + "cause_ns", reason["cause_ns"], difference - left, 0, slack)
         if not reason["shared"] and 2 * left > difference + slack:
             self.problems.append(f"{where}{left} of {difference} ns remain without {causes}")
-        if len(causes) == 1:
+        if 2 * alone <= difference + slack:
             return
         for cause in CAUSES:
             if more[cause] * 20 > difference and 2 * remaining(slower, faster, [cause]) < difference - slack:

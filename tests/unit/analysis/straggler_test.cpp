@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "backend/analysis/explanation.h"
 #include "backend/analysis/rank_times.h"
 #include "backend/schedule/schedule.h"
 #include "tests/unit/schedule/schedule_cases.h"
@@ -42,6 +43,18 @@ TEST(Stragglers, ExcessInWords) {
   EXPECT_EQ(excess_text(s), "36.5 us less by fewer tiles, 1.20 ms by slower ones, 5.00 us less by other compute");
   s.more_tiles_ns = 0;
   EXPECT_EQ(excess_text(s), "1.20 ms by slower tiles, 5.00 us less by other compute");
+}
+
+// 100 posts of 12.5 us are 96 % of 1.3 ms. The host of no GPU, one that is done early and one that a queue holds up say
+// nothing.
+TEST(HostBound, IsSaidWhereTheHostPostsAsLongAsThePassLasts) {
+  std::vector<RankUsage> ranks = {{.rank = 0, .host_post_ns = 1000}, {.rank = 1}, {.rank = 2, .host_post_ns = 12'500}};
+  EXPECT_EQ(
+      host_bound_text(ranks, 100, 1'300'000),
+      "The host is the bottleneck: it takes 1.25 ms to post the work of rank 2, 12.5 us for each of 100 posts, and "
+      "the layer pass takes 1.30 ms.");
+  EXPECT_EQ(host_bound_text(ranks, 100, 1'400'000) + host_bound_text(ranks, 300, 1'300'000), "");
+  EXPECT_EQ(host_bound_text(std::span(ranks).subspan(1, 1), 100, 1) + host_bound_text({}, 1, 1), "");
 }
 
 TEST(Stragglers, AddUpAndAreNoneWithoutCompute) {

@@ -115,8 +115,8 @@ TEST(ClusterPresets, AreMeantByWhatPeopleCallThem) {
 
 // docs/engines.md is where these are from.
 TEST(Engines, HaveWhatTheirSourcesSay) {
-  const EngineSetup usp{.strategy = "usp", .heads = 40, .ulysses = 4, .ring = 2, .guidance = 2};
-  const EngineSetup uneven{.strategy = "ulysses", .heads = 30, .ulysses = 4};
+  const EngineSetup usp{.strategy = "usp", .heads = 40, .ulysses = 4, .ring = 2, .guidance = 2, .kernel = "fa2"};
+  const EngineSetup uneven{.strategy = "ulysses", .heads = 30, .ulysses = 4, .compiled = true, .kernel = "fa3"};
   const EngineSetup gather{.strategy = "allgather_kv", .heads = 40, .gather = 8, .sharded = true};
   const auto sparse = [](const char* masks, const char* strategy = "ulysses") {
     return EngineSetup{.strategy = strategy, .heads = 40, .ulysses = 8, .masks = masks, .density = 0.3};
@@ -153,14 +153,18 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
   EXPECT_EQ(engines_with({.strategy = "snake", .heads = 40, .ulysses = 8}, "flux.1-dev"), Ids{});
   EXPECT_EQ(engines_with({.strategy = "usp", .own_order = true, .ulysses = 2, .ring = 2}, "flux.1-dev"), Ids{});
   EXPECT_EQ(engine_command(find_engine("sglang"), usp),
-            "sglang serve --model-path MODEL --num-gpus 16 --enable-cfg-parallel --ulysses-degree 4 --ring-degree 2");
+            "sglang serve --model-path MODEL --num-gpus 16 --enable-cfg-parallel --ulysses-degree 4 --ring-degree 2 "
+            "--attention-backend fa");
   EXPECT_EQ(engine_command(find_engine("xdit"), {.strategy = "ulysses", .heads = 24, .ulysses = 4, .compiled = true}),
             "xdit --model MODEL --ulysses_degree 4 --use_torch_compile");
   EXPECT_EQ(engine_command(find_engine("vllm-omni"), uneven),
-            "vllm serve MODEL --omni --num-gpus 4 --usp 4 --ulysses-mode advanced_uaa");
+            "vllm serve MODEL --omni --num-gpus 4 --usp 4 --ulysses-mode advanced_uaa --diffusion-attention-backend "
+            "FLASH_ATTN_3_HUB");
+  EXPECT_TRUE(engine_command(find_engine("vllm-omni"), gather).ends_with(" --use-hsdp --enforce-eager"));
   EXPECT_EQ(engine_command(find_engine("diffusers"), uneven),
-            "torchrun --nproc-per-node 4 SCRIPT.py, in it "
-            "enable_parallelism(config=ContextParallelConfig(ulysses_degree=4, ulysses_anything=True))");
+            "torchrun --nproc-per-node 4 SCRIPT.py, in it pipe.transformer.set_attention_backend('_flash_3_hub'); "
+            "pipe.transformer.enable_parallelism(config=ContextParallelConfig(ulysses_degree=4, "
+            "ulysses_anything=True)); pipe.transformer.compile_repeated_blocks()");
   // On two nodes, with the text encoder elsewhere; who says nothing of nodes gets flags alone.
   EngineSetup nodes{.strategy = "ring", .ring = 16, .sharded = true, .gpus_per_node = 8, .text_encoder_out = true};
   EXPECT_EQ(engine_command(find_engine("wan"), nodes),
@@ -173,6 +177,12 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
     for (int f = 0; f < kEngineFeatures; ++f)
       EXPECT_TRUE(!engine.has(EngineFeature(f)) || engine.source(EngineFeature(f)).starts_with("https://"))
           << engine.id;
+  const auto is_known = [](std::string_view kernel) {
+    return std::ranges::any_of(gpu_names(), [&](std::string_view gpu) { return find_gpu(gpu)->find_kernel(kernel); });
+  };
+  for (const Engine& engine : engines())
+    for (const Engine::Kernel& row : engine.kernels)
+      EXPECT_TRUE(std::ranges::all_of(row.kernels, is_known)) << row.text;
   EXPECT_THROW(find_engine("vllm"), Error);
 }
 

@@ -38,7 +38,7 @@ Tried tried(const std::string& strategy, std::vector<std::string> settings) {
   return result;
 }
 
-// 14.28e9 parameters in bf16 are 26.6 GiB.
+// 14.28e9 parameters in bf16 are 26.6 GiB. Sharded ones are parted over the 8 GPUs of both guidance passes.
 TEST(FittingPlan, HoldsAllWeightsUnlessTheyAreCut) {
   const std::vector<std::string> wan = {"model.preset=wan2.1-t2v-14b", "model.grid=[2,8,8]", "cluster.preset=h100x8",
                                         "run.scope=layer"};
@@ -49,13 +49,18 @@ TEST(FittingPlan, HoldsAllWeightsUnlessTheyAreCut) {
   for (const RankMemory& rank : ring.memory.ranks) EXPECT_EQ(rank.weights, 2 * size.total());
   for (const RankMemory& rank : megatron.memory.ranks)
     EXPECT_EQ(rank.weights, 2 * (size.attention / 8 + size.ffn / 8 + size.modulation + size.outside));
+  std::vector<std::string> sharded = wan;
+  sharded.insert(sharded.end(), {"run.weights=sharded", "cluster.guidance=2"});
+  for (const RankMemory& rank : tried("ring", sharded).memory.ranks)
+    EXPECT_EQ(rank.weights, 2 * ((size.total() + 7) / 8 + 2 * size.largest_layer + size.outside));
 }
 
-// 7 of 8 parts of a layer through the port of a rank; over 2 nodes half of it through a NIC of 1 GB/s takes longer.
+// 7 of 8 parts of a layer through the port of a rank, though a pass has 4 of the 8 ranks; over 2 nodes half of it
+// through a NIC of 1 GB/s takes longer.
 TEST(WeightGather, TakesWhatTheOthersHoldAtTheAllGatherRate) {
   JobFlags flags;
   flags.strategies = {"ring"};
-  flags.settings = {"model.preset=wan2.1-t2v-14b", "cluster.preset=l20x8", "run.mode=simulate"};
+  flags.settings = {"model.preset=wan2.1-t2v-14b", "cluster.preset=l20x8", "cluster.guidance=2", "run.mode=simulate"};
   Job job = load_job(flags);
   EXPECT_EQ(gather_note(job), "");
   const ModelSize size = model_size(job.model);

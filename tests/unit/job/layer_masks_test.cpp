@@ -9,6 +9,7 @@
 #include "backend/job/planned_layer.h"
 #include "backend/mask/array_file.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/mask/array_files.h"
 
 namespace spscope {
 namespace {
@@ -62,6 +63,22 @@ TEST(FileMask, HasItsBordersAndThoseOfReplicatedText) {
     settings.push_back("run.text=replicate");
     EXPECT_EQ(borders(job_of(path, settings)), cut[i]) << settings.front();
   }
+}
+
+// Lists are timed with the kernel that takes them, where the GPU has it and the config names no other one.
+TEST(FileMask, ChoosesTheKernelWhoseListsItHolds) {
+  const TemporaryFolder folder;
+  const auto kernel_of = [&](const std::string& entries, const char* cluster, const char* setting = "run.layers=1") {
+    const std::string header = "{\"" + entries + R"(": {"dtype": "I32", "shape": [1], "data_offsets": [0, 4]}})";
+    const std::string path = folder.write("lists.safetensors", testing_files::safetensors(header, "abcd"));
+    return job_of(path, {std::string("cluster.preset=") + cluster, setting}).cluster.preset.attention_kernel;
+  };
+  EXPECT_EQ(kernel_of("kv_indices", "h100x8"), "flex");
+  EXPECT_EQ(kernel_of("kv_indices", "h100x8", "run.attention_kernel=fa2"), "fa2");
+  EXPECT_EQ(kernel_of("lut", "h100x8"), "sparge");
+  EXPECT_EQ(kernel_of("lut", "h100x8", "mask.as=bits"), "vsa");
+  for (const char* usual : {"indices", "mask_block_idx", "lut"})  // a b200 has no times of sparge
+    EXPECT_EQ(kernel_of(usual, "b200x8"), "vsa") << usual;
 }
 
 // At the second step the known mask is full and the executed one leaves the second head empty.

@@ -85,19 +85,21 @@ TEST(MemoryNeed, EndsAtTheLastByte) {
   EXPECT_EQ(memory_sentence(need).substr(0, 18), "needs 1.000000001 ");
 }
 
+// Engines shard over all GPUs of a replica: with two guidance passes at once of 8 ranks each, over 16.
 TEST(MemoryNeed, ShardedWeightsAreAPartAndTwoLayers) {
   const Model model = preset("wan2.1-t2v-14b");
   const ModelSize size = model_size(model);
   const Request request = Request::attention(8, 8, 4, dense_mask(8, 8, 16));
   const Plan plan = usp_plan(request, 8);
-  const auto bytes_with = [&](WeightDtype dtype) {
+  const auto bytes_with = [&](WeightDtype dtype, int plans = 1) {
     RunSection run;
     run.weights = WeightLayout::kSharded;
     run.weight_dtype = dtype;
-    return weight_bytes_by_rank(plan, model, run).front();
+    return weight_bytes_by_rank(plan, model, run, plans).front();
   };
   const std::int64_t share = (size.total() + 7) / 8, whole = 2 * size.largest_layer + size.outside;
   EXPECT_EQ(bytes_with(WeightDtype::kSame), 2 * (share + whole));
+  EXPECT_EQ(bytes_with(WeightDtype::kSame, 2), 2 * ((size.total() + 15) / 16 + whole));
   // A master copy in fp32 is gathered in bf16, quantised weights as they are.
   EXPECT_EQ(bytes_with(WeightDtype::kFp32), 4 * share + 2 * whole);
   EXPECT_EQ(bytes_with(WeightDtype::kFp8), share + whole);

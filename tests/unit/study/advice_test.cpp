@@ -2,7 +2,6 @@
 #include "backend/study/advice.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "backend/job/weight_gather.h"
 #include "backend/study/weight_layout.h"

@@ -2,7 +2,6 @@
 #include "backend/study/sweep.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>

@@ -1,0 +1,91 @@
+#include "backend/study/engine_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "backend/base/listed.h"
+#include "backend/study/engine_choice.h"
+#include "backend/study/weight_layout.h"
+
+namespace spscope {
+
+std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine) {
+  const StrategyResult& fastest = advice.result(advice.chosen);
+  EngineSetup setup = engine_setup(job, fastest);
+  if (const std::string limit = backend_limit(engine, setup.masks, setup); !limit.empty()) return limit + ".";
+  if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
+  std::vector<std::string> needed;
+  if (!fastest.memory_need.ranks.empty()) {
+    const auto [encoder, vae] = fastest.memory_need.elsewhere();
+    setup.text_encoder_out = encoder && engine.has(EngineFeature::kTextEncoderOut);
+    setup.vae_out = vae && engine.has(EngineFeature::kVaeOut);
+    for (const auto& [out, feature] : {std::pair(setup.text_encoder_out, EngineFeature::kTextEncoderOut),
+                                       std::pair(setup.vae_out, EngineFeature::kVaeOut)}) {
+      const std::string_view text = engine.feature(feature).text;
+      if (out) needed.emplace_back(text.substr(0, text.find(" in place of ")));
+    }
+  }
+  const std::string times = job.cluster.dp > 1 ? fmt::format(", {} times", job.cluster.dp) : "";
+  const std::string typed = engine_command(engine, setup) + times;
+  std::string text;
+  if (knows_start(engine, setup))
+    text = fmt::format("In {}{}: {}", engine.title, setup.nodes() > 1 ? ", on each node" : "", typed);
+  else
+    text = fmt::format("docs/engines.md does not know how {} starts on {} nodes. Its flags are {}.", engine.title,
+                       setup.nodes(), typed);
+  if (!needed.empty() && without_place(engine, fastest.memory_need).empty())
+    text += fmt::format("{} Without {} it does not fit.", knows_start(engine, setup) ? "." : "", listed(needed));
+  return text;
+}
+
+std::string no_flag_sentence(const Advice& advice, const Job& job, const Engine& engine) {
+  const EngineSetup setup = engine_setup(job, advice.result(advice.chosen));
+  if (!missing_in(engine, setup).empty()) return "";
+  std::vector<std::string> parts;
+  if (setup.masks.empty() && !setup.kernel.empty() && engine.choice_of(setup.kernel).empty())
+    parts.push_back("the attention kernel " + setup.kernel);
+  if (setup.compiled && !engine.has(EngineFeature::kCompiled) && !engine.has(EngineFeature::kEager))
+    parts.emplace_back("compiled code");
+  return parts.empty() ? ""
+                       : fmt::format("docs/engines.md knows no flag of {} for {}.", engine.title, listed(parts, "or"));
+}
+
+std::string masks_sentence(const Advice& advice, const Job& job, const Engine& engine) {
+  const MaskConfig& mask = job.config.mask;
+  if (!has_sparse_masks(job)) return "";
+  std::vector<std::string_view> patterns = engine.patterns(job.config.model.preset);
+  std::erase_if(patterns, [&](std::string_view pattern) {
+    return !backend_limit(engine, pattern, engine_setup(job, advice.result(advice.chosen))).empty();
+  });
+  if (!mask.file.empty())
+    return fmt::format(
+        "As it stands this command attends densely. Add the flag of the attention backend that makes your masks: {} "
+        "has those of {} (docs/engines.md).",
+        engine.title, listed(patterns));
+  std::string text = mask.pattern == "vsa" ? "VSA needs a model that was trained for it." : "";
+  if (std::ranges::count(patterns, mask.pattern) == 0) return text;
+  const std::string_view flag =
+      engine.feature(mask.pattern == "vsa" ? EngineFeature::kVsa : EngineFeature::kSparge).text;
+  if (flag.find("density}") == flag.npos && flag.find("sparsity}") == flag.npos)
+    text += fmt::format("{}No flag of {} sets a density, so that of your run may be another one.",
+                        text.empty() ? "" : " ", engine.title);
+  if (const std::string& kernel = job.cluster.preset.attention_kernel; kernel != mask.pattern)
+    text += fmt::format("{}{} runs masks of {} with a kernel of its own, and the times here are of {}.",
+                        text.empty() ? "" : " ", engine.title, mask.pattern, kernel);
+  return text;
+}
+
+std::string no_shards_sentence(const Advice& advice, const Job& job, const Engine& engine) {
+  const bool memory = std::ranges::any_of(advice.runs.together.strategies, lacks_memory);
+  if (!memory || engine.has(EngineFeature::kSharded, job.config.model.preset)) return "";
+  std::vector<std::string_view> others;
+  for (const Engine& other : engines())
+    if (other.has(EngineFeature::kSharded, job.config.model.preset) && other.runs_model(job.config.model.preset))
+      others.push_back(other.title);
+  return fmt::format("Whole weights do not fit, and docs/engines.md knows no sharded weights of {}. {} {} them.",
+                     engine.title, listed(others), others.size() == 1 ? "has" : "have");
+}
+
+}  // namespace spscope
