@@ -96,8 +96,8 @@ function(spscope_skipped_test name reason)
   set_tests_properties(${name} PROPERTIES LABELS "${ARGN}" SKIP_REGULAR_EXPRESSION "^skipped: ")
 endfunction()
 
-# spscope_test(NAME [PROGRAM program] [UNITE] [SOURCES glob...] [DEPS targets...] [LABELS labels...] [TIMEOUT seconds]
-#              [COST seconds] [NOT_SANITIZED patterns...])
+# spscope_test(NAME [PROGRAM program] [UNITE] [SOURCES glob...] [DEPS targets...] [LABELS labels...] [COST seconds]
+#              [NOT_SANITIZED patterns...])
 #   GoogleTest sources, of every .cpp in the folder, registered as one ctest test. PROGRAM: they are a part of a program with
 #   many (spscope_test_program), else a program of their own. UNITE: its sources may be one translation unit
 #   (spscope_unite). COST: about how long it takes, so that ctest starts it early. A build with sanitizers leaves out of
@@ -105,12 +105,9 @@ endfunction()
 #   NOT_SANITIZED: tests that compare figures for long, and neither read
 #   foreign input nor share memory between threads, so that builds with sanitizers leave them to the others.
 function(spscope_test name)
-  cmake_parse_arguments(arg "UNITE" "PROGRAM;TIMEOUT;COST" "SOURCES;DEPS;LABELS;NOT_SANITIZED" ${ARGN})
+  cmake_parse_arguments(arg "UNITE" "PROGRAM;COST" "SOURCES;DEPS;LABELS;NOT_SANITIZED" ${ARGN})
   if(NOT arg_SOURCES)
     set(arg_SOURCES "*.cpp")
-  endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 600)
   endif()
   if(NOT arg_COST)
     set(arg_COST 1)
@@ -154,7 +151,7 @@ function(spscope_test name)
   if("threads" IN_LIST arg_LABELS)
     add_dependencies(threaded_tests ${program})
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} COST "${arg_COST}")
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 COST "${arg_COST}")
   if(SPSCOPE_SANITIZE AND arg_NOT_SANITIZED)
     list(JOIN arg_NOT_SANITIZED ":" patterns)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_FILTER=-${patterns}")

@@ -61,6 +61,7 @@ expect_exit 0 sql kept.db "SELECT message FROM incident ORDER BY ordinal LIMIT 1
 grep -qE 'rank 1 is stopped in .*op [0-9]+ \(sequence [0-9]+, lane [0-9]' "$out" || fail "the incident does not name the op"
 expect_exit 0 sql kept.db "SELECT group_concat(message, ' | ') FROM incident" --csv
 grep -qE "rank 1 made no progress for .*: its process $victim is stopped by a signal" "$out" || fail "no rank names it"
-expect_sql kept.db 1 "$all_there"
+# Its end may take the event with it that it was writing.
+expect_sql kept.db 1 "SELECT min(stored) > 0 AND sum(sent) = sum(stored + dropped + unreadable + lost) AND sum(sent) - sum(stored) <= 1 FROM ledger"
 expect_files kept.db
 expect_no_ranks

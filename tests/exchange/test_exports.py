@@ -224,14 +224,6 @@ class Exports(unittest.TestCase):
                 self.assertIn("SPS-151", refused.stderr)
                 self.assertEqual(self.stored.read_bytes(), before)
 
-    def test_what_cannot_be_written_leaves_nothing(self):
-        for form in ("plain-sqlite", "chrome"):
-            done = spscope("export", self.stored, "--format", form, "-o", self.folder / "absent" / "out")
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn("SPS-158", done.stderr)
-        self.assertFalse((self.folder / "absent").exists())
-        self.assertEqual([p for p in self.folder.iterdir() if ".tmp" in p.name], [])
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -19,7 +19,7 @@ KEYS = {"Plus": "KP_Add", "Minus": "minus", "Equal": "equal", "Comma": "comma", 
         "LeftBracket": "bracketleft", "RightBracket": "bracketright", "PageUp": "Prior", "PageDown": "Next",
         "Enter": "Return", "Backspace": "BackSpace", "Space": "space", "?": "shift+slash"}
 MODIFIERS = {"Ctrl": "ctrl", "Shift": "shift", "Alt": "alt", "Super": "super"}
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 
 
 def missing():

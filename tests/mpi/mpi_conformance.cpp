@@ -20,7 +20,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,7 +33,6 @@
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
 #include "backend/execute/execute.h"
-#include "backend/plan/verify.h"
 #include "backend/record/now_page.h"
 #include "backend/record/op_recorder.h"
 #include "backend/schedule/memory.h"

@@ -2,7 +2,6 @@
 // file lies there, without what a filter excludes. A filter that names tests goes before it, as in the child of a death
 // test. Flags of GoogleTest hold as ever.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <iostream>

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "backend/analysis/changed_settings.h"
+#include "backend/analysis/run_models.h"
 #include "backend/analysis/trust.h"
 #include "backend/config/cluster.h"
 #include "backend/config/profile_layers.h"
@@ -116,6 +118,51 @@ TEST_F(StoredComparison, SaysWhatWasAskedWhatIsIllegalAndHowMuchTheFileHolds) {
   EXPECT_FALSE(c.strategies.at(2).legal());
   EXPECT_EQ(c.strategies.at(2).reason(), "one head");
   EXPECT_FALSE(c.strategies.at(2).makespan_ns.has_value());
+}
+
+// A file says by itself how many ranks its plans have and what their network is; the two may not fit.
+TEST(RunModels, RanksOfSeveralNodesNeedANetworkBetweenThem) {
+  const ClusterPreset one_node = *find_cluster_preset("h100x8");  // no NICs
+  EXPECT_TRUE(joins_nodes(one_node, 8, 8));
+  EXPECT_TRUE(joins_nodes(one_node, 8, 0));
+  EXPECT_FALSE(joins_nodes(one_node, 8, 4));
+  EXPECT_TRUE(joins_nodes(*find_cluster_preset("ndr-h100-xN"), 16, 8));
+  RunRecord run;
+  run.provenance.network = Source::kModelled;
+  WorkloadRecord workload;
+  workload.gpus_per_node = 8;
+  EXPECT_TRUE(models_of(workload, {}, run, 8, one_node).network.has_value());
+  workload.gpus_per_node = 4;
+  EXPECT_FALSE(models_of(workload, {}, run, 8, one_node).network.has_value());
+}
+
+std::string text_of(const std::vector<ChangedSetting>& settings) {
+  std::string text;
+  for (const ChangedSetting& s : settings) text += s.key + ": " + s.before + " -> " + s.after + "\n";
+  return text;
+}
+
+TEST(ChangedSettings, AreEveryKeyThatDiffersWithBothValues) {
+  WorkloadRecord a, b;
+  a.config_toml = "[run]\ndtype = \"bf16\"\nrepeats = 5\nstrategies = [\"ring\"]\n[mask]\ndensity = 0.5\n";
+  b.config_toml =
+      "[mask]\ndensity = 0.25\n[run]\ndtype = \"fp32\"\nrepeats = 5\nstrategies = [\"ring\", \"usp\"]\nseed = 3\n";
+  a.cluster_toml = "name = \"h100\"\nnote = \"x\"\n[network]\nlink_gbps = { value = 370.8, source = \"old\" }\n";
+  b.cluster_toml = "name = \"h100\"\nnote = \"y\"\n[network]\nlink_gbps = { value = 185.4, source = \"new\" }\n";
+  EXPECT_EQ(text_of(changed_settings(a, b)),
+            "mask.density: 0.5 -> 0.25\n"
+            "run.dtype: \"bf16\" -> \"fp32\"\n"
+            "run.seed:  -> 3\n"
+            "run.strategies: [\"ring\"] -> [\"ring\", \"usp\"]\n"
+            "cluster network.link_gbps: 370.8 -> 185.4\n");
+  EXPECT_TRUE(changed_settings(a, a).empty());
+}
+
+TEST(ChangedSettings, TextsThatAreNoTomlDifferAsAWhole) {
+  WorkloadRecord a, b;
+  a.config_toml = "= 1";
+  b.config_toml = "[run]\nrepeats = 5\n";
+  EXPECT_EQ(text_of(changed_settings(a, b)), "run.repeats:  -> 5\ntext: \"= 1\" -> \n");
 }
 
 }  // namespace

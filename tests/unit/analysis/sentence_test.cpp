@@ -21,9 +21,6 @@ TEST(SentenceBuilder, NotesTheBytesOfWhatItNames) {
   EXPECT_EQ(whole.mentions[0].subject, ring);
   EXPECT_EQ(words_of(whole, whole.mentions[1]), "rank 3");
   EXPECT_EQ(whole.mentions[1].subject, rank);
-}
-
-TEST(SentenceBuilder, NamesNothingWithoutWordsOrSubject) {
   EXPECT_TRUE(SentenceBuilder().name("", {.strategy = "ring"}).name("ring", {}).take().mentions.empty());
 }
 

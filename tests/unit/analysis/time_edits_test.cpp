@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "backend/base/ids.h"
 #include "backend/base/result.h"
 #include "backend/schedule/schedule.h"

@@ -1,20 +1,32 @@
+// The small units of backend/base.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "backend/base/cores.h"
+#include "backend/base/csv_table.h"
 #include "backend/base/dtype.h"
 #include "backend/base/errno_remedy.h"
 #include "backend/base/error.h"
 #include "backend/base/listed.h"
+#include "backend/base/median.h"
+#include "backend/base/memory_limit.h"
 #include "backend/base/nearest_name.h"
 #include "backend/base/parameter.h"
+#include "backend/base/regular_file.h"
 #include "backend/base/result.h"
 #include "backend/base/rng.h"
+#include "tests/support/temporary_folder.h"
 
 namespace spscope {
 namespace {
@@ -117,6 +129,93 @@ TEST(Result, CaptureTurnsAThrownErrorIntoAValue) {
   ASSERT_FALSE(failed.has_value());
   EXPECT_EQ(failed.error().hint(), "yes");
   EXPECT_EQ(*capture([] { return 3; }), 3);
+}
+
+TEST(UsableCores, FollowTheAffinityOfTheProcess) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(usable_cores(), 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  EXPECT_LE(usable_cores(), CPU_COUNT(&before));
+}
+
+TEST(ParseCsv, ReadsQuotesCommasAndLineBreaks) {
+  const Result<CsvTable> table = parse_csv("a,b\r\n\"x, \"\"y\"\"\nz\",2\n\n3,\n", "t.csv");
+  ASSERT_TRUE(table.has_value());
+  ASSERT_EQ(table->rows.size(), 2U);
+  EXPECT_EQ(table->find(0, "a")->text, "x, \"y\"\nz");
+  EXPECT_EQ(table->find(0, "b")->text, "2");
+  EXPECT_EQ(table->find(1, "b")->text, "");
+  EXPECT_EQ(table->find(1, "a")->place.line, 5);
+  EXPECT_EQ(table->find(1, "c"), nullptr);
+}
+
+TEST(ParseCsv, NamesEveryRowOfAnotherWidth) {
+  const Result<CsvTable> table = parse_csv("a,b\n1,2\n1\n1,2,3\n", "t.csv");
+  ASSERT_FALSE(table.has_value());
+  ASSERT_EQ(table.error().problems().size(), 2U);
+  EXPECT_EQ(table.error().problems()[0].place.line, 3);
+  EXPECT_EQ(table.error().problems()[1].place.line, 4);
+}
+
+TEST(ParseCsv, AQuoteThatIsNeverClosedIsAFault) { EXPECT_FALSE(parse_csv("a\n\"x\n", "t.csv").has_value()); }
+
+TEST(Median, IsAMeasuredValueTheLowerOfTwo) {
+  EXPECT_EQ(median(std::vector<double>{5}), 5);
+  EXPECT_EQ(median(std::vector<double>{9, 1, 5}), 5);
+  EXPECT_EQ(median(std::vector<double>{9, 1, 5, 7}), 5);
+  EXPECT_EQ(median(std::vector<std::int64_t>{40, 10}), 10);
+  EXPECT_EQ(median_index(1), 0u);
+  EXPECT_EQ(median_index(4), 1u);
+  EXPECT_EQ(median_index(5), 2u);
+}
+
+TEST(Quantile, IsLinearBetweenNeighbours) {
+  const std::int64_t sorted[] = {10, 20, 40, 80};
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0), 10);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0.25), 17.5);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 0.75), 50);
+  EXPECT_DOUBLE_EQ(quantile(sorted, 1), 80);
+  EXPECT_DOUBLE_EQ(quantile({sorted, 1}, 0.75), 10);
+}
+
+TEST(MemoryText, HasTheUnitThatFits) {
+  EXPECT_EQ(memory_text(0), "0 bytes");
+  EXPECT_EQ(memory_text(1023), "1023 bytes");
+  EXPECT_EQ(memory_text(1536), "1.5 KiB");
+  EXPECT_EQ(memory_text(std::int64_t{8} << 30), "8 GiB");
+  EXPECT_EQ(memory_text(std::int64_t{1} << 50), "1024 TiB");
+}
+
+bool can_take(std::size_t bytes) {
+  return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+}
+
+// In a process of its own, since it holds for good.
+TEST(MemoryCap, LeavesWhatIsAllowedAndNoMore) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto in_child = [] {
+    cap_process_memory(64 << 20);
+    if (can_take(48 << 20) && !can_take(48 << 20)) std::fputs("as allowed", stderr);
+    std::abort();
+  };
+  EXPECT_DEATH(in_child(), "as allowed");
+}
+
+TEST(RegularFile, ReadsUpToTheLimit) {
+  const TemporaryFolder folder;
+  RegularFile file(folder.write("text", "0123456789"));
+  ASSERT_TRUE(file.is_open());
+  EXPECT_TRUE(file.is_ours());
+  EXPECT_EQ(file.read(10), "0123456789");
+  EXPECT_EQ(file.read(9), std::nullopt);
+  EXPECT_FALSE(file.reason().empty());
+  ASSERT_EQ(::symlink(folder.file("text").c_str(), folder.file("link").c_str()), 0);
+  EXPECT_TRUE(RegularFile(folder / "link").is_open());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "collectors/cupti/library.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 

@@ -1,6 +1,5 @@
 // Why nothing of NCCL can be collected in a process that NCCL has not loaded the plugin into, as this one.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 

@@ -3,7 +3,6 @@
 #include "backend/execute/calibrate/calibrate.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>

@@ -1,6 +1,5 @@
 // Ranks that throw, hang or are interrupted: the first cause is named, everything stops, and the next run works.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 #include <fstream>

@@ -1,7 +1,6 @@
 // --view-dump of runs whose times are planted: the critical path, arrows, the late rank and whom it held up, and what
 // makes a straggler, all worked out by hand.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,6 @@
 #include "backend/analysis/mask_recipe.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "backend/job/layer_masks.h"
 #include "backend/store/store_reader.h"

@@ -2,7 +2,6 @@
 #include "backend/job/pick_settings.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 

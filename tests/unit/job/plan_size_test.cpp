@@ -2,7 +2,6 @@
 #include "backend/job/plan_size.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <functional>

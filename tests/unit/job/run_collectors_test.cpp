@@ -2,7 +2,6 @@
 #include "backend/job/run_collectors.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "backend/base/error.h"
 #include "tests/support/kept_trace.h"

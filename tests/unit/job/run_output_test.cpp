@@ -2,7 +2,6 @@
 #include "backend/job/run_output.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 

@@ -1,7 +1,6 @@
 // Strategies that differ from layer to layer: one whose plan breaks a rule is refused, and the others run to their end;
 // one that splits its ranks differently says so for each layer pass.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <span>
 

@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "backend/base/error.h"
 #include "backend/base/rng.h"
 
 namespace spscope::kernels {

@@ -2,7 +2,6 @@
 // survive, or would do differently each time. Of barriers and of waits for copies attend_test.cpp shows it on the
 // kernel.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 #include <vector>

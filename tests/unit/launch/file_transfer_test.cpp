@@ -3,7 +3,6 @@
 #include "backend/launch/file_transfer.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <condition_variable>

@@ -2,7 +2,6 @@
 #include "backend/launch/rank_watch.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "backend/launch/run_end.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <filesystem>
 

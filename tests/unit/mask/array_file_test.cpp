@@ -2,7 +2,6 @@
 #include "backend/mask/array_file.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
@@ -216,18 +215,6 @@ TEST(WriteNpy, WritesWhatNumpyWrites) {
   EXPECT_EQ(content, npy("{'descr': '<i2', 'fortran_order': False, 'shape': (3,1,), }",
                          std::string("\x01\x00\x02\x00\x03\x00", 6)));
   EXPECT_EQ((content.size() - 6) % 64, 0u);
-}
-
-TEST(WriteNpy, FailureLeavesTheOldFileAndNoTemporary) {
-  const TemporaryFolder folder;
-  const std::int64_t shape[] = {1};
-  const std::byte one[] = {std::byte{1}};
-  std::filesystem::create_directory(folder.file("taken.npy"));
-  auto result = capture([&] { return write_npy(folder.file("taken.npy"), ElementType::kU8, shape, one), 0; });
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code(), ErrorCode::kOutputPlace);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
-  EXPECT_THROW(write_npy(folder.file("no/such/folder.npy"), ElementType::kU8, shape, one), Error);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <set>
+#include <vector>
 
 #include "backend/mask/pattern.h"
 #include "backend/mask/statistics.h"
@@ -67,6 +69,31 @@ TEST(GoldenMask, EveryPatternOnOneRequest) {
     EXPECT_LE(std::abs(active_tiles - golden.active_tiles), golden.hash != 0 ? 0 : kFewTiles);
     EXPECT_NEAR(imbalance, golden.imbalance, golden.hash != 0 ? 1e-4 : kFewTilesOfARank);
   }
+}
+
+// The stress masks of db-SP's ablation have the bits of their definitions: 40 heads, 1,184 blocks. The ratios that its
+// authors report are those of plans on them (tests/unit/schedule/imbalance_test.cpp).
+template <typename Active>
+void expect_bits(const char* name, Active&& active) {
+  const Pattern& pattern = *find_pattern(name);
+  PatternRequest request;
+  request.heads = 40;
+  request.grid = {32, 37, 32};
+  request.block = 32;
+  request.parameters = Parameters(pattern.parameters());
+  const BlockMask mask = pattern.generate(request);
+  for (int h = 0; h < 40; h += 3)
+    for (int q = 0; q < 1184; q += 11)
+      for (int k = 0; k < 1184; ++k) ASSERT_EQ(mask.active(h, q, k), active(h, q, k)) << name << ' ' << h << ' ' << q;
+}
+
+TEST(StressMask, BitsAreThoseOfTheDefinition) {
+  const std::set<int> dense = {0, 1, 2, 3, 4, 5, 10, 15, 20, 21, 25, 26, 30, 31, 35, 36};
+  const std::vector<int> columns = {93, 93, 93, 93, 93, 93, 34, 0};
+  expect_bits("headwise", [&](int h, int, int) { return dense.count(h) > 0; });
+  expect_bits("tokenwise", [&](int, int, int k) { return k % 148 < columns[k / 148]; });
+  expect_bits("hybrid-window", [](int h, int q, int k) { return k < q && k >= q - 20 * h; });
+  expect_bits("chess", [](int, int q, int k) { return (q / 148 + k / 148) % 2 == 1; });
 }
 
 }  // namespace

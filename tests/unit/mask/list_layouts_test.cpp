@@ -2,7 +2,6 @@
 #include "backend/mask/list_layouts.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <string>

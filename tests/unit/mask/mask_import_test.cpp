@@ -2,7 +2,6 @@
 #include "backend/mask/mask_import.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <initializer_list>
@@ -10,6 +9,8 @@
 #include "backend/base/error.h"
 #include "backend/base/result.h"
 #include "backend/base/rng.h"
+#include "backend/mask/array_file.h"
+#include "backend/mask/sparge_from_qk.h"
 #include "tests/unit/mask/array_files.h"
 
 namespace spscope {
@@ -204,6 +205,17 @@ TEST(MaskFile, ReadsWhatWriteMaskNpyWrote) {
   write_mask_npy(mask, folder.file("mask.npy"), folder.file("block_starts.npy"));
   const MaskFile file(folder.file("mask.npy"));
   EXPECT_EQ(file.mask(0, 0, file.block_starts()).hash(), mask.hash());
+}
+
+// The sample derived from photographs: numpy computed its mask from its activations.
+TEST(PhotoSample, MaskEqualsTheOneComputedFromItsActivations) {
+  const std::string folder = std::string(SPSCOPE_SOURCE_DIR) + "/samples/", path = folder + "photo_qkv.safetensors";
+  constexpr int kTokens = 4 * 18 * 22;
+  const std::vector<Array> q = read_arrays(path, {.only = {"q"}}), k = read_arrays(path, {.only = {"k"}});
+  ASSERT_EQ(q.at(0).shape, (std::vector<std::int64_t>{8, kTokens, 16}));
+  const std::vector<std::int32_t> starts = BlockMask::uniform_starts(kTokens, 32);
+  const BlockMask computed = sparge_from_qk(to_floats(q[0], path), to_floats(k.at(0), path), 8, 16, starts);
+  EXPECT_EQ(MaskFile(folder + "photo_mask.npy").mask(0, 0, starts).hash(), computed.hash());
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
-// verify() finds each named damage by its rule, and executing the plan shows whether the damage is real.
+// verify() accepts every plan of the library and finds each named damage by its rule. Executing the plan shows whether
+// it is right, or the damage real.
 #include "backend/plan/verify.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "backend/schedule/memory.h"
 #include "tests/support/plan_corruption.h"
 #include "tests/support/plan_judge.h"
+#include "tests/support/plan_library.h"
 
 namespace spscope::testing {
 namespace {
@@ -48,6 +51,30 @@ TEST_P(Corrupted, IsFoundByItsRule) {
 
 INSTANTIATE_TEST_SUITE_P(ByName, Corrupted, ::testing::ValuesIn(corruptions()),
                          [](const auto& info) { return info.param.plan + "_" + info.param.name; });
+
+// Each plan computes the whole layer in any order, ranks send what its messages say, and no order needs more memory
+// than the bound.
+constexpr int kOrders = 6;
+
+class PlanLibrary : public ::testing::TestWithParam<PlanCase> {};
+
+TEST_P(PlanLibrary, VerifiesAndComputesTheLayerInEveryOrder) {
+  const PlanCase& c = GetParam();
+  const Request request = layer_request(c.shape, c.kind);
+  const Plan plan = build(c.plan, request);
+  for (const PlanProblem& problem : verify(plan, request))
+    ADD_FAILURE() << rule_name(problem.rule) << ": " << problem.text;
+
+  const Judgement judgement = PlanJudge(request, c.kind).judge(plan, kOrders);
+  EXPECT_EQ(judgement.outcome, Outcome::kOk) << outcome_name(judgement.outcome) << ": " << judgement.reason;
+
+  const std::vector<std::int64_t> bound = memory_bound(plan);
+  for (std::size_t rank = 0; rank < bound.size(); ++rank)
+    EXPECT_LE(judgement.peak_bytes[rank], bound[rank]) << "rank " << rank;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlanLibrary, ::testing::ValuesIn(plan_cases()),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace spscope::testing

@@ -3,7 +3,6 @@
 #include "backend/record/collector_texts.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace spscope {
 namespace {

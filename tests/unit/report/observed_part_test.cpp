@@ -1,7 +1,6 @@
 // What a report says of a program that was observed.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "backend/report/observed_part.h"
 #include "backend/report/render.h"

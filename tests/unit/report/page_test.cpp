@@ -237,6 +237,7 @@ TEST(Markdown, ReportOfASampleIsAsReviewed) {
     if (kept && !line.empty()) lines += line + "\n";
   }
   expect_golden("report/projected.md", lines);
+  EXPECT_TRUE(has(page, "| rank 0 | 40.0 ms | 18.6 ms | 2.10 ms | 500 us |")) << page;  // the chart of ranks
 }
 
 TEST(Markdown, TextOfAFileStaysText) {

@@ -2,7 +2,6 @@
 #include "backend/store/merge/merge_damage.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -20,7 +20,7 @@ namespace {
 using testing::RankShard;
 
 // Spans first and then every thousandth event as a collective, whatever their times. That a pyramid of all events at
-// once is right, brute force says (lod_pyramid_test.cpp).
+// once is right, brute force says (lod_store_test.cpp).
 TEST(MergeFeed, LevelsOfManyRowsAreThoseOfAllEventsAtOnce) {
   const TemporaryFolder folder;
   const std::vector<std::string> shards = {folder / "a.head.db", folder / "a.rank-0.db"};

@@ -1,6 +1,5 @@
 // Repeats that ranks recorded, in files of runs that were killed: not every rank told of each before it died.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "backend/store/merge/merge_shards.h"
 #include "tests/unit/store/sample_shards.h"

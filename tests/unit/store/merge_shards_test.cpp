@@ -1,7 +1,6 @@
 #include "backend/store/merge/merge_shards.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>

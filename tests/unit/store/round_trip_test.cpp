@@ -71,7 +71,7 @@ TEST_F(Store, KeepsRuns) {
   };
   const RunRecord& r = runs[0];
   EXPECT_EQ(fields(r), fields(sample_run(r.strategy_id, *r.plan_id)));
-  EXPECT_EQ(reader.usage(r.run_id), (std::vector<RankUsage>{{0, 9.25, 100, 64, 32, 0, 3, 444, 555, true},
+  EXPECT_EQ(reader.usage(r.run_id), (std::vector<RankUsage>{{0, 9.25, 100, 64, 32, 0, 3, 444, 555, true, 77},
                                                             {1, 8, 90, 0, 0, 64, 0, 1, 0, true},
                                                             {2, 0, 0, 0, 0, 32, 0, 1, 0, true},
                                                             {3, 0, 0, 0, 0, 0, 0, 1, 0, true}}));

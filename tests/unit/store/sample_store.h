@@ -159,7 +159,7 @@ inline void write_sample(const std::string& path, const WriteOptions& options, c
   const PlanId plan_id = writer.add_plan(plan);
   const RunRecord record = sample_run(strategy, plan_id);
   const RunId run = writer.add_run(record);
-  const std::vector<RankUsage> usage = {{0, 9.25, 100, 64, 32, 0, 3, 444, 555, true},
+  const std::vector<RankUsage> usage = {{0, 9.25, 100, 64, 32, 0, 3, 444, 555, true, 77},
                                         {1, 8, 90, 0, 0, 64, 0, 1, 0, true},
                                         {2, 0, 0, 0, 0, 32, 0, 1, 0, true},
                                         {3, 0, 0, 0, 0, 0, 0, 1, 0, true}};

@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "backend/analysis/comparison.h"
-#include "backend/store/open_store.h"
 #include "tests/unit/store/sample_store.h"
 
 namespace spscope {

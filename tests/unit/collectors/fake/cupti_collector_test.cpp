@@ -3,7 +3,6 @@
 #include "collectors/cupti/collector.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <map>

@@ -3,7 +3,6 @@
 #include "collectors/cupti/session.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 #include "collectors/nvml/gpus.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "backend/base/result.h"
 #include "tests/unit/collectors/nvml/fake_nvml.h"

@@ -1,9 +1,10 @@
-// What devices are called where there is little room.
-#include "gui/launch/device_names.h"
-
+// The small units of gui/launch.
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "gui/launch/desktop_theme.h"
+#include "gui/launch/device_names.h"
 
 namespace spscope::gui {
 namespace {
@@ -47,6 +48,22 @@ TEST(ShortProcessName, IsThatOfTheProcess) {
   EXPECT_EQ(short_process_name("python train.py --steps (2) (process 4711)"), "process 4711");
   EXPECT_EQ(short_process_name("python3 4000"), "python3 4000");
   EXPECT_EQ(short_process_name("(process 4711) and more"), "(process 4711) and more");
+}
+
+TEST(DesktopTheme, NamesOfThemesSayDark) {
+  EXPECT_EQ(dark_by_theme_name(""), std::nullopt);
+  EXPECT_EQ(dark_by_theme_name("Adwaita"), false);
+  EXPECT_EQ(dark_by_theme_name("Adwaita:dark"), true);
+  EXPECT_EQ(dark_by_theme_name("Breeze-Dark"), true);
+}
+
+TEST(DesktopTheme, SettingsSayItByAKeyOrByTheNameOfATheme) {
+  EXPECT_EQ(dark_by_settings(""), std::nullopt);
+  EXPECT_EQ(dark_by_settings("[Settings]\ngtk-cursor-theme-name=dark\nno equals\n"), std::nullopt);
+  EXPECT_EQ(dark_by_settings("[Settings]\ngtk-theme-name = Adwaita\r\ngtk-application-prefer-dark-theme = 1\r\n"),
+            true);
+  EXPECT_EQ(dark_by_settings("gtk-application-prefer-dark-theme=0\ngtk-theme-name=Yaru"), false);
+  EXPECT_EQ(dark_by_settings("[General]\nColorScheme=BreezeDark\n"), true);
 }
 
 }  // namespace
