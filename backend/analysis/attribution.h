@@ -48,16 +48,16 @@ struct Attribution {
   std::string than;                // StrategyResult::id of the faster one
   std::int64_t slower_by_ns = 0;   // of the makespans of both
   std::int64_t difference_ns = 0;  // of both scheduled anew; > 0
-  // One without which at most a third of the difference remains. Else one without which at most half does, or where
-  // there is none the one that shrinks it most, with the second that takes most of the rest away, if any takes a
-  // twentieth of the difference. Empty: no cause shrinks it.
+  // The cause without which at most a third of the difference remains. Where there is none: the one without which at
+  // most half remains, or else the one that shrinks it most; and a second one, if it takes a twentieth more away.
+  // Empty: no cause shrinks the difference.
   std::vector<Cause> causes;
-  // Of the difference, by cause: 0.6. The first has what goes away without it alone, the second what then goes away
-  // without it, and each half of what goes away only without both.
+  // By cause, as fractions of the difference. The first: what goes away without it alone. The second: what then goes
+  // away without it, too. What goes away only without both is divided evenly between them.
   std::vector<double> shares;
   std::int64_t remaining_ns = 0;  // without `causes`
 };
-// Shares of a difference: of a cause that is named alone, and the least of one that is named.
+// A cause with at least kNamedAlone of the difference is named alone, and none with less than kNamed is named second.
 inline constexpr double kNamedAlone = 2.0 / 3, kNamed = 0.05;
 
 // What the probes of one strategy take without causes, each set of them scheduled once.

@@ -165,25 +165,22 @@ class Watch {
     end_.lost += end_.lost_samples;
   }
 
-  void refuse(const std::string& process, const std::string& why) {
+  // `alike`: how many like it there were so far.
+  void add_not_collected(const std::string& process, const std::string& why, std::size_t& alike) {
     ++end_.not_collected;
     not_collected_.add(process, why);
-    if (++refusals_ <= kMostRefusals)
+    if (++alike <= kMostRefusals)
       setup_.on_note(process, "not collected: " + why);
     else
       ++unnamed_;
   }
+  void refuse(const std::string& process, const std::string& why) { add_not_collected(process, why, refusals_); }
 
   // However many others were named.
   void name_missed() {
     std::size_t named = 0;
     for_each_missed(collection_, [&](const std::string& process, const std::string& why) {
-      ++end_.not_collected;
-      not_collected_.add(process, why);
-      if (++named <= kMostRefusals)
-        setup_.on_note(process, "not collected: " + why);
-      else
-        ++unnamed_;
+      add_not_collected(process, why, named);
     });
   }
 

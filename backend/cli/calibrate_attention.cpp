@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "backend/base/json.h"
+#include "backend/cli/calibrate_fit.h"
 #include "backend/config/cluster.h"
 #include "backend/config/model.h"
 #include "backend/execute/calibrate/calibrate.h"
@@ -181,10 +182,7 @@ int take_attention(CommandContext& context, const std::string& table, const std:
     return kExitDone;
   }
   print_text(context.out, preset, times, fit);
-  if (output.empty())
-    context.err << fmt::format("\nnothing was written; -o FILE.toml keeps the profile\n");
-  else
-    context.out << fmt::format("\nwrote {}: --set cluster.profile={}\n", output, output);
+  say_where_profile_is(context, output);
   return kExitDone;
 }
 

@@ -65,11 +65,15 @@ int fit_to_times(CommandContext& context, const std::string& table, const std::s
         "warning: {} stays {:+.0f} % off: its columns, or the code that it is of, are unlike the others\n", time.id,
         100 * error);
   }
+  say_where_profile_is(context, output);
+  return kExitDone;
+}
+
+void say_where_profile_is(CommandContext& context, const std::string& output) {
   if (output.empty())
     context.err << fmt::format("\nnothing was written; -o FILE.toml keeps the profile\n");
   else
     context.out << fmt::format("\nwrote {}: --set cluster.profile={}\n", output, output);
-  return kExitDone;
 }
 
 }  // namespace spscope

@@ -12,4 +12,7 @@ namespace spscope {
 int fit_to_times(CommandContext& context, const std::string& table, const std::string& cluster,
                  const std::string& output);
 
+// The last line of a calibration. `output`: where its profile was written; "": nowhere.
+void say_where_profile_is(CommandContext& context, const std::string& output);
+
 }  // namespace spscope

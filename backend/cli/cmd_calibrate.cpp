@@ -241,10 +241,7 @@ int calibrate_machine(CommandContext& context, const CalibrateFlags& flags) {
     return kExitFailed;
   }
   if (context.json) return kExitDone;
-  if (flags.output.empty())
-    context.err << fmt::format("\nnothing was written; -o FILE.toml keeps the profile\n");
-  else
-    context.out << fmt::format("\nwrote {}: --set cluster.profile={}\n", flags.output, flags.output);
+  say_where_profile_is(context, flags.output);
   return kExitDone;
 }
 
