@@ -28,7 +28,7 @@
 namespace spscope {
 namespace {
 
-constexpr int kNapMs = 5;                         // between two looks at processes that say nothing
+constexpr int kNapMs = 5;                         // between two looks at what no descriptor tells of
 constexpr std::int64_t kGraceNs = 1'000'000'000;  // for processes that outlive the program
 constexpr std::size_t kMostRefusals = 1000;       // that are named, and as many that attach never heard of
 
@@ -36,7 +36,8 @@ constexpr std::size_t kMostRefusals = 1000;       // that are named, and as many
 class Watch {
  public:
   Watch(const AttachSetup& setup, const CollectingNote& collection, const ClockFit& clock)
-      : setup_(setup), collection_(collection), clock_(clock), windows_(setup.window, clock.raw_zero_ns) {}
+      : program_{.collection = collection, .clock = clock, .setup = setup, .changed = {}},
+        windows_(setup.window, clock.raw_zero_ns) {}
 
   const AttachSocket& socket() const { return socket_; }
   // Of all processes, once follow() has returned.
@@ -56,10 +57,10 @@ class Watch {
       windows_.follow_ranges(now_ns(), attached_);
     }
     if (!attached_.empty())
-      setup_.on_note("",
-                     fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
-                                 "now on is not stored",
-                                 attached_.size()));
+      setup().on_note(
+          "", fmt::format("the program has ended, and {} of its processes that collect go on: what they do from "
+                          "now on is not stored",
+                          attached_.size()));
     for (std::unique_ptr<Attachment>& attachment : attached_) {
       attachment->begin_to_finish(true);
       finishing_.push_back(std::move(attachment));
@@ -68,12 +69,14 @@ class Watch {
     take_finished(true);
     if (counters_) finish_counters();
     name_missed();
-    if (unnamed_ > 0) setup_.on_note("", fmt::format("{} more were not collected", unnamed_));
+    if (unnamed_ > 0) setup().on_note("", fmt::format("{} more were not collected", unnamed_));
     end_.incidents = not_collected_.incidents();
     end_.wait_status = *program.end();
   }
 
  private:
+  const AttachSetup& setup() const { return program_.setup; }
+  const CollectingNote& collection() const { return program_.collection; }
   bool is_late() const { return ended_ns_ != 0 && now_ns() - ended_ns_ >= kGraceNs; }
   bool is_deaf() const { return deaf_ns_ != 0 && now_ns() - std::max(deaf_ns_, ended_ns_) >= kGraceNs; }
   bool is_over() const {
@@ -84,21 +87,24 @@ class Watch {
   void wait_for_any(const WatchedProgram& program) {
     const auto asks = static_cast<short>(deaf_ns_ == 0 ? POLLIN : 0);
     polled_.assign({{.fd = program.descriptor(), .events = POLLIN, .revents = 0},
+                    {.fd = program_.changed.descriptor(), .events = POLLIN, .revents = 0},
                     {.fd = socket_.descriptor(), .events = asks, .revents = 0}});
+    const std::size_t num_others = polled_.size();
     for (const std::unique_ptr<Attachment>& attachment : attached_)
       polled_.push_back({.fd = attachment->connection(), .events = POLLIN, .revents = 0});
     constexpr int kForever = -1;
-    const bool idle =
-        attached_.empty() && finishing_.empty() && !socket_.expects_requests() && !program.end() && deaf_ns_ == 0;
-    ::poll(polled_.data(), polled_.size(), idle ? kForever : kNapMs);
+    const bool is_told = !socket_.expects_requests() && !program.end() && deaf_ns_ == 0;
+    ::poll(polled_.data(), polled_.size(), is_told ? kForever : kNapMs);
+    program_.changed.hush();
+    polled_.erase(polled_.begin(), polled_.begin() + static_cast<std::ptrdiff_t>(num_others));
   }
 
   void answer_own_signals(WatchedProgram& program) {
     for (int left = program.take_own_signals(); left > 0; --left) {
       const bool is_open = windows_.toggle(now_ns(), attached_);
-      setup_.on_window(fmt::format("{} kill -{} {} {}", is_open ? "collecting now;" : "collecting has ended;",
-                                   signal_name(setup_.window.signal).substr(3), ::getpid(),
-                                   is_open ? "ends it" : "starts it again"));
+      setup().on_window(fmt::format("{} kill -{} {} {}", is_open ? "collecting now;" : "collecting has ended;",
+                                    signal_name(setup().window.signal).substr(3), ::getpid(),
+                                    is_open ? "ends it" : "starts it again"));
     }
   }
 
@@ -108,9 +114,9 @@ class Watch {
     follow_deafness(asked);
     for (const AttachSocket::Refusal& one : asked.refused) refuse(one.process, one.why);
     if (asked.of_other_users > 0 && !end_.refused_other_users)
-      setup_.on_note("",
-                     "a process of another user asked to be collected and was refused, as all such processes are: "
-                     "start attach as the user whose programs it is to watch");
+      setup().on_note("",
+                      "a process of another user asked to be collected and was refused, as all such processes are: "
+                      "start attach as the user whose programs it is to watch");
     end_.refused_other_users |= asked.of_other_users > 0;
     for (std::unique_ptr<AttachedProcess>& process : asked.processes) attach(std::move(process));
   }
@@ -122,9 +128,9 @@ class Watch {
     } else if (deaf_ns_ == 0) {
       deaf_ns_ = now_ns();
       if (!std::exchange(was_deaf_, true))
-        setup_.on_note("", fmt::format("processes that ask to be collected are not heard, nor counted, while accept() "
-                                       "fails: {}",
-                                       std::strerror(asked.error)));
+        setup().on_note("", fmt::format("processes that ask to be collected are not heard, nor counted, while accept() "
+                                        "fails: {}",
+                                        std::strerror(asked.error)));
     }
   }
 
@@ -134,9 +140,8 @@ class Watch {
     if (is_late()) return refuse(name, "the program had ended before it was its turn");
     windows_.tell(process->memory().windows);
     const std::string path = shard_path(process->rank());
-    if (const std::optional<Error> failed = failure_of([&] {
-          attached_.push_back(std::make_unique<Attachment>(std::move(process), path, collection_, clock_, setup_));
-        }))
+    if (const std::optional<Error> failed =
+            failure_of([&] { attached_.push_back(std::make_unique<Attachment>(std::move(process), path, program_)); }))
       refuse(name, fmt::format("attach could start no thread for it: {}; raise the limit of processes (ulimit -u)",
                                failed->what()));
     start_counters();
@@ -145,16 +150,19 @@ class Watch {
   // Of a rank, the name that it has in runs; a second process of it, and those of no rank, are numbered.
   std::string shard_path(std::optional<int> rank) {
     const int number = ++numbered_;
-    if (rank && ranks_.insert(*rank).second) return collection_.rank_db(*rank);
-    return fmt::format("{}/{}.process-{}.db", collection_.folder, collection_.stem, number);
+    if (rank && ranks_.insert(*rank).second) return collection().rank_db(*rank);
+    return fmt::format("{}/{}.process-{}.db", collection().folder, collection().stem, number);
   }
 
   // Once.
   void start_counters() {
     if (std::exchange(tried_counters_, true)) return;
     if (const std::optional<Error> none =
-            failure_of([&] { counters_.emplace(collection_, clock_, windows_.of_host(), setup_); }))
-      setup_.on_note("", fmt::format("counters of the GPUs are not collected: {}", none->what()));
+            failure_of([&] { counters_.emplace(collection(), program_.clock, windows_.of_host(), setup()); }))
+      setup().on_note("",
+                      fmt::format("attach could start no thread for counters of the GPUs, which are not collected: {}; "
+                                  "raise the limit of processes (ulimit -u)",
+                                  none->what()));
   }
 
   void finish_counters() {
@@ -170,7 +178,7 @@ class Watch {
     ++end_.not_collected;
     not_collected_.add(process, why);
     if (++alike <= kMostRefusals)
-      setup_.on_note(process, "not collected: " + why);
+      setup().on_note(process, "not collected: " + why);
     else
       ++unnamed_;
   }
@@ -179,14 +187,14 @@ class Watch {
   // However many others were named.
   void name_missed() {
     std::size_t named = 0;
-    for_each_missed(collection_, [&](const std::string& process, const std::string& why) {
+    for_each_missed(collection(), [&](const std::string& process, const std::string& why) {
       add_not_collected(process, why, named);
     });
   }
 
   // Those whose connection ended are finished. REQUIRES: wait_for_any() was called for the first of them.
   void look_at_processes() {
-    std::size_t place = 2;  // behind program and socket
+    std::size_t place = 0;
     for (std::unique_ptr<Attachment>& attachment : attached_) {
       const bool is_readable = place < polled_.size() && polled_[place].revents != 0;
       ++place;
@@ -216,9 +224,7 @@ class Watch {
     });
   }
 
-  const AttachSetup& setup_;
-  const CollectingNote& collection_;
-  const ClockFit clock_;
+  const AttachedProgram program_;
   AttachWindows windows_;
   AttachSocket socket_;
   std::vector<std::unique_ptr<Attachment>> attached_, finishing_;
@@ -226,7 +232,7 @@ class Watch {
   bool tried_counters_ = false;
   std::int64_t ended_ns_ = 0;                      // when the program had ended; 0: it runs
   int most_waiting_ = AttachSocket::kMostWaiting;  // of those who waited for an answer then
-  std::vector<pollfd> polled_;
+  std::vector<pollfd> polled_;                     // of attached_, those that were there when it waited
   AttachEnd end_;
   int numbered_ = 0;     // processes that asked
   std::set<int> ranks_;  // whose names shards have
@@ -325,6 +331,7 @@ AttachEnd attach(const AttachSetup& setup, const RunOutput& output) {
     if (end.driver_hangs) head.add_collector(end.collectors.back());  // which the shard of the host does not say
     end_observed_run(head, run);
     head.finish();
+    remove_missed_file(note);
   });
   return end;
 }

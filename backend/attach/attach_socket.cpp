@@ -95,6 +95,17 @@ bool has_ended(int connection) {
   return false;
 }
 
+std::string ProcessNames::unique(std::string name) {
+  const auto known = programs_.find(name);
+  if (known == programs_.end() && programs_.size() < kMost) {
+    programs_.emplace(name, 1);
+    return name;
+  }
+  const std::size_t number = known == programs_.end() ? kMost + ++others_ : ++known->second;
+  const std::size_t end = name.size() - (name.ends_with(')') ? 1 : 0);
+  return name.insert(end, fmt::format(", program {}", number));
+}
+
 AttachedProcess::~AttachedProcess() {
   ::munmap(memory_, sizeof(SharedTrace));
   if (memory_descriptor_ >= 0) ::close(memory_descriptor_);
@@ -195,14 +206,6 @@ bool AttachSocket::accept_one(Asked& asked) {
   return true;
 }
 
-std::string AttachSocket::own_name(pid_t pid) {
-  std::string name = name_of(pid);
-  const int number = ++named_[name];
-  if (number == 1) return name;
-  const std::string plain = fmt::format("process {}", pid);
-  return name.replace(name.rfind(plain), plain.size(), fmt::format("{}, program {}", plain, number));
-}
-
 // False: it has not asked yet. Else the connection is closed, or that of a process that asked.
 bool AttachSocket::answer(const Silent& peer, Asked& asked) {
   AttachRequest request;
@@ -220,7 +223,8 @@ bool AttachSocket::answer(const Silent& peer, Asked& asked) {
       memory < 0 ? MAP_FAILED : ::mmap(nullptr, sizeof(SharedTrace), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (why.empty() && mapped == MAP_FAILED)
     why = fmt::format("there is no memory of {} MiB for it: {}", sizeof(SharedTrace) >> 20, words_of(errno));
-  std::string name = why.empty() ? own_name(peer.pid) : name_of(peer.pid);  // while it waits for the answer
+  std::string name = name_of(peer.pid);  // while it waits for the answer
+  if (why.empty()) name = names_.unique(std::move(name));
   if (why.empty()) {
     asked.processes.push_back(std::make_unique<AttachedProcess>(peer.connection, memory, peer.pid, std::move(name),
                                                                 request.rank, static_cast<SharedTrace*>(mapped)));

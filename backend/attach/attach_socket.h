@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -58,6 +59,20 @@ class AttachedProcess {
   SharedTrace* const memory_;
 };
 
+// Gives each process that asks a name of its own.
+class ProcessNames {
+ public:
+  static constexpr std::size_t kMost = 1 << 16;  // that are remembered
+  // `name` ends in the number of the process. It is given once; the second program of that name, as of a process that
+  // executes one again, is "... (process 4711, program 2)". A name that comes when kMost are remembered gets a number
+  // above kMost, which no other has.
+  std::string unique(std::string name);
+
+ private:
+  std::map<std::string, std::size_t> programs_;  // that have had the name
+  std::size_t others_ = 0;
+};
+
 class AttachSocket {
  public:
   // Throws Error(kLaunch): this system has no such sockets.
@@ -97,7 +112,6 @@ class AttachSocket {
   };
   bool accept_one(Asked& asked);
   bool answer(const Silent& peer, Asked& asked);
-  std::string own_name(pid_t pid);
   void refuse_without_descriptors(Asked& asked);
   void end_turn(Asked& asked) const;
 
@@ -105,7 +119,7 @@ class AttachSocket {
   int socket_ = -1;
   int spare_ = -1;  // given up for a moment where there is no descriptor left to refuse somebody by
   std::vector<Silent> silent_;
-  std::map<std::string, int> named_;  // how many processes have had a name
+  ProcessNames names_;
 };
 
 }  // namespace spscope

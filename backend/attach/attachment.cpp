@@ -18,6 +18,7 @@
 #include "backend/base/host.h"
 #include "backend/base/process.h"
 #include "backend/base/result.h"
+#include "backend/record/reader_sleep.h"
 
 namespace spscope {
 namespace {
@@ -39,9 +40,10 @@ ShardWriterOptions options_of(const AttachedProcess& process, const CollectingNo
   ShardWriterOptions options;
   options.shard = {ShardKind::kRank, ShardClock::kRaw, process.rank().value_or(-1), note.collection};
   options.write.tool_version = setup.tool_version;
+  options.sleeps = true;
   if (!setup.acknowledge.empty()) options.on_commit = acknowledge_to(setup.acknowledge, process.pid());
   options.on_failure = [on_note = setup.on_note, name = process.name()](const Error& error) {
-    on_note(name, fmt::format("{}: events from now on are not stored; {}", error.what(), error.hint()));
+    on_note(name, "events from now on are not stored: " + line_of(error));
   };
   return options;
 }
@@ -60,18 +62,15 @@ std::vector<int> ancestors_of(pid_t pid) {
 
 }  // namespace
 
-Attachment::Attachment(std::unique_ptr<AttachedProcess> process, std::string path, const CollectingNote& collection,
-                       const ClockFit& clock, const AttachSetup& setup)
+Attachment::Attachment(std::unique_ptr<AttachedProcess> process, std::string path, const AttachedProgram& program)
     : process_(std::move(process)),
       path_(std::move(path)),
-      collection_(collection),
-      clock_(clock),
-      setup_(setup),
+      program_(program),
       about_{.process = {.name = process_->name(),
                          .pid = process_->pid(),
                          .ancestors = ancestors_of(process_->pid()),
                          .begin_ns = now_ns()},
-             .host = collection.host,
+             .host = program.collection.host,
              .boot_id = boot_id()},
       thread_([this] { work(); }) {}
 
@@ -86,8 +85,11 @@ void Attachment::join() {
 }
 
 void Attachment::wake() {
-  const std::lock_guard lock(mutex_);  // no byte comes before the memory
-  if (is_given_) process_->wake();
+  {
+    const std::lock_guard lock(mutex_);  // no byte comes before the memory
+    if (is_given_) process_->wake();
+  }
+  process_->memory().reader.wake();
 }
 
 void Attachment::note_end() {
@@ -100,7 +102,7 @@ void Attachment::begin_to_finish(bool lives_on) {
     const std::lock_guard lock(mutex_);
     wish_ = lives_on ? Wish::kFinishWhileItLives : Wish::kFinish;
   }
-  wished_.notify_all();
+  process_->memory().reader.wake();
 }
 
 void Attachment::work() {
@@ -109,24 +111,40 @@ void Attachment::work() {
     give_memory();
   });
   if (refused) {
-    why_refused_ = refused->what() + (refused->hint().empty() ? "" : "; " + refused->hint());
+    why_refused_ = line_of(*refused);
     // Processes that fail alike share one note, which names no file of one of them.
     if (const std::size_t at = why_refused_.find('"' + path_ + '"'); at != std::string::npos)
       why_refused_.replace(at, path_.size() + 2, "its shard");
     shard_.reset();
     std::error_code ignored;
     if (refused->code() != ErrorCode::kStoreExists) std::filesystem::remove(path_, ignored);
-  } else if (const std::optional<Error> failed = failure_of([&] { finish(follow()); })) {
-    note(fmt::format("{}; {}", failed->what(), failed->hint()));
+  } else {
+    bring_over();
   }
   is_finished_ = true;
+  program_.changed.ring();
+}
+
+// Whatever fails, what comes after it is done: each event is in the shard, or counted there.
+void Attachment::bring_over() {
+  bool lives_on = false;
+  std::optional<Error> failed = failure_of([&] { lives_on = follow(); });
+  if (failed) {
+    note_end();
+    lives_on = end_ns_ == 0;
+  }
+  if (const std::optional<Error> again = failure_of([&] { bring_rest(); })) failed = again;
+  const std::optional<Error> untold = failure_of([&] { store_end(lives_on, failed); });
+  const std::optional<Error> incomplete = failure_of([&] { complete(); });
+  for (const std::optional<Error>& one : {untold, incomplete})
+    if (one) static_cast<void>(failure_of([&] { note(line_of(*one)); }));
 }
 
 void Attachment::make_shard() {
-  shard_.emplace(path_, options_of(*process_, collection_, setup_));
+  shard_.emplace(path_, options_of(*process_, program_.collection, program_.setup));
   reader_.emplace(process_->memory(), SharedTraceOwner{process_->rank(), process_->name()}, *shard_,
                   [this](const std::string& text) { note(text); });
-  shard_->set_clock(clock_);
+  shard_->set_clock(program_.clock);
   store_process();
 }
 
@@ -142,15 +160,21 @@ void Attachment::give_memory() {
 
 // Until it is asked to finish; says whether the process lives on.
 bool Attachment::follow() {
-  constexpr std::chrono::milliseconds kNap{5};  // between two looks at rings that were empty
-  std::unique_lock lock(mutex_);
-  while (wish_ == Wish::kFollow) {
-    lock.unlock();
-    const bool any = drain();
-    lock.lock();
-    if (!any) wished_.wait_for(lock, kNap, [&] { return wish_ != Wish::kFollow; });
+  // Between two looks at rings that were empty. The longest is how late a wake is seen that a broken process undid.
+  constexpr std::chrono::milliseconds kShortestNap{5}, kLongestNap{500};
+  for (ReaderNaps naps(process_->memory().reader, kShortestNap, kLongestNap);;) {
+    naps.begin();
+    if (const Wish now = wish(); now != Wish::kFollow) return now == Wish::kFinishWhileItLives;
+    if (drain())
+      naps.found();
+    else
+      naps.wait();
   }
-  return wish_ == Wish::kFinishWhileItLives;
+}
+
+Attachment::Wish Attachment::wish() {
+  const std::lock_guard lock(mutex_);
+  return wish_;
 }
 
 void Attachment::store_process() {
@@ -164,14 +188,16 @@ void Attachment::store_loss(const std::string& what) {
   incident.rank = process_->rank().value_or(-1);
   incident.kind = IncidentKind::kLost;
   incident.message = fmt::format("{}: {}", process_->name(), what);
-  note(what);
   shard_->write([&](StoreWriter& store) { store.add_incident(incident); });
+  note(what);
 }
 
 // Says whether that was anything.
 bool Attachment::drain() {
   const bool any = reader_->drain();
-  if (take_windows() || reader_->claims().size() != about_.process.claims.size()) store_process();
+  const bool has_new_window = take_windows();
+  if (has_new_window || reader_->claims().size() != about_.process.claims.size()) store_process();
+  if (has_new_window) program_.changed.ring();
   return any;
 }
 
@@ -192,24 +218,32 @@ bool Attachment::take_windows() {
   return true;
 }
 
-void Attachment::finish(bool lives_on) {
+// What was published until now; its rings empty themselves, so that this takes as long as the disk needs for it.
+void Attachment::bring_rest() {
+  constexpr std::int64_t kMostNs = 60'000'000'000;
+  reader_->seal();
+  const std::int64_t begin_ns = now_ns();
+  while ((drain() || !reader_->is_empty()) && now_ns() - begin_ns < kMostNs)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// `failed`: why it was not read to its end.
+void Attachment::store_end(bool lives_on, const std::optional<Error>& failed) {
   if (const int fault = lives_on ? 0 : process_->why_not_taken(); fault != 0) {
     has_collected_ = false;
     store_loss(fmt::format("not collected: it could not map the memory of {} MiB that it shares with attach: {}; {}",
                            sizeof(SharedTrace) >> 20, std::strerror(fault),
                            remedy_of(fault, "look for a limit of its memory or files")));
   }
-  // What was published until now; its rings empty themselves, so that this takes as long as the disk needs for it.
-  constexpr std::int64_t kMostNs = 60'000'000'000;
-  reader_->seal();
-  const std::int64_t begin_ns = now_ns();
-  while ((drain() || !reader_->is_empty()) && now_ns() - begin_ns < kMostNs)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (!reader_->is_empty())
+  if (failed)
+    store_loss(fmt::format("attach stopped following it, and dropped the {} events that it had not read: {}",
+                           reader_->drop_rest(), line_of(*failed)));
+  else if (!reader_->is_empty())
     store_loss(
         fmt::format("it left more than could be stored in a minute: the {} events that remained were dropped; give "
                     "--scratch a folder on a faster disk",
                     reader_->drop_rest()));
+  if (const std::string unnamed = reader_->left_unnamed(); !unnamed.empty()) store_loss(unnamed);
   if (const std::uint64_t refused = windows().refused(); refused > 0)
     store_loss(
         fmt::format("it called cudaProfilerStart() more often than attach could store: attach collected nothing "
@@ -229,8 +263,11 @@ void Attachment::finish(bool lives_on) {
   shard_->write([&](StoreWriter& store) {
     for (const CollectorRecord& collector : collectors_) store.add_collector(collector);
   });
-  shard_->finish();
   if (const std::string left_out = reader_->notes_left_out(); !left_out.empty()) note(left_out);
+}
+
+void Attachment::complete() {
+  shard_->finish();
   lost_ = shard_->untold();
   if (lost_ == 0) return;
   loss_ = IncidentRecord();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,20 +12,28 @@
 
 #include "backend/attach/attach.h"
 #include "backend/attach/attach_socket.h"
+#include "backend/attach/bell.h"
 #include "backend/collect/shard_writer.h"
 #include "backend/record/shared_trace_reader.h"
 #include "backend/store/shard_process.h"
 
 namespace spscope {
 
+// What the processes of a program have in common.
+struct AttachedProgram {
+  const CollectingNote& collection;
+  const ClockFit clock;  // from the raw clock to the run clock
+  const AttachSetup& setup;
+  const Bell changed;  // rings when one is finished, or a window of its own has begun or ended
+};
+
 class Attachment {
  public:
   // Begins, on a thread of its own, to make the shard at `path`, to give the process its memory, and to bring over what
   // the process leaves there: a slow disk keeps no other process waiting. What finds no room in the memory meanwhile
-  // the process counts as dropped. `clock`: from the raw clock to the run clock. `collection` and `setup` outlive this.
-  // Throws: no thread can be started.
-  Attachment(std::unique_ptr<AttachedProcess> process, std::string path, const CollectingNote& collection,
-             const ClockFit& clock, const AttachSetup& setup);
+  // the process counts as dropped. While nothing comes the thread sleeps. `program` outlives this. Throws: no thread
+  // can be started.
+  Attachment(std::unique_ptr<AttachedProcess> process, std::string path, const AttachedProgram& program);
   // Finishes it where that was not done.
   ~Attachment();
   Attachment(const Attachment&) = delete;
@@ -59,19 +66,21 @@ class Attachment {
   void work();
   void make_shard();
   void give_memory();
+  void bring_over();
   bool follow();
+  Wish wish();
   bool drain();
   bool take_windows();
-  void finish(bool lives_on);
+  void bring_rest();
+  void store_end(bool lives_on, const std::optional<Error>& failed);
+  void complete();
   void store_process();
   void store_loss(const std::string& what);  // and says it
-  void note(const std::string& text) const { setup_.on_note(process_->name(), text); }
+  void note(const std::string& text) const { program_.setup.on_note(process_->name(), text); }
 
   const std::unique_ptr<AttachedProcess> process_;
   const std::string path_;
-  const CollectingNote& collection_;
-  const ClockFit clock_;
-  const AttachSetup& setup_;
+  const AttachedProgram& program_;
   // Of the thread, once it has begun.
   ShardProcess about_;
   std::optional<ShardWriter> shard_;
@@ -88,7 +97,6 @@ class Attachment {
   std::mutex mutex_;                     // of the next two
   Wish wish_ = Wish::kFollow;
   bool is_given_ = false;  // the memory
-  std::condition_variable wished_;
   std::atomic<bool> is_finished_{false};
   std::thread thread_;
 };

@@ -60,30 +60,32 @@ struct HostCounters::Work {
 void HostCounters::Work::run() {
   if (const std::optional<Error> failed = failure_of([&] { start(); })) {
     record.outcome = CollectorOutcome::kNotStarted;
-    record.notes = fmt::format("{}: {}; {}", kName, failed->what(), failed->hint());
-    note(fmt::format("{} does not collect here: {}; {}", kName, failed->what(), failed->hint()));
+    record.notes = fmt::format("{}: {}", kName, line_of(*failed));
+    note(fmt::format("{} does not collect here: {}", kName, line_of(*failed)));
   }
   {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return ends; });
   }
-  std::optional<Error> failed = failure_of([&] { stop(); });
+  const std::optional<Error> failed = failure_of([&] { stop(); });
   {
     const std::lock_guard lock(mutex);
     if (!on_note) return;  // the shard is being merged, or gone
     has_answered = true;
     changed.notify_all();
   }
-  if (!failed) failed = failure_of([&] { store(); });
-  if (failed) note(fmt::format("{}: {}", kName, failed->what()));
+  const std::optional<Error> unstored = failure_of([&] { store(); });
+  for (const std::optional<Error>& one : {failed, unstored})
+    if (one) note(fmt::format("{}: {}", kName, line_of(*one)));
 }
 
 void HostCounters::Work::start() {
   ShardWriterOptions options;
   options.shard = {ShardKind::kRank, ShardClock::kRaw, -1, collection.collection};
   options.write.tool_version = tool_version;
+  options.sleeps = true;
   options.on_failure = [this](const Error& error) {
-    note(fmt::format("{}: {}: samples from now on are not stored; {}", kName, error.what(), error.hint()));
+    note(fmt::format("{}: samples from now on are not stored: {}", kName, line_of(error)));
   };
   shard = std::make_unique<ShardWriter>(fmt::format("{}/{}.host.db", collection.folder, collection.stem), options);
   shard->set_clock(clock);

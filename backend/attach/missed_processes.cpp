@@ -111,4 +111,6 @@ std::vector<IncidentRecord> incidents_of_missed(const CollectingNote& note) {
   return missed.incidents();
 }
 
+void remove_missed_file(const CollectingNote& note) { ::unlink(path_in(note).c_str()); }
+
 }  // namespace spscope

@@ -41,5 +41,7 @@ class NotCollected {
 
 // Of those that for_each_missed() gives, as attach stores them: for recover, when attach could not.
 std::vector<IncidentRecord> incidents_of_missed(const CollectingNote& note);
+// Once the head has these: recover adds nothing to them, and a process that asks later leaves no line.
+void remove_missed_file(const CollectingNote& note);
 
 }  // namespace spscope

@@ -39,6 +39,10 @@ std::string render(const Error& error) {
   return text;
 }
 
+std::string line_of(const Error& error) {
+  return error.hint().empty() ? std::string(error.what()) : fmt::format("{}; {}", error.what(), error.hint());
+}
+
 namespace {
 
 std::string summary(const std::vector<Problem>& problems) {

@@ -60,5 +60,7 @@ class Error : public std::runtime_error {
 // What is not printable (printable.h) in the text, which may come from a file, is replaced, and its lines are indented.
 std::string render(const Problem& problem);
 std::string render(const Error& error);
+// "message; hint", and the message alone where there is no hint: for notes.
+std::string line_of(const Error& error);
 
 }  // namespace spscope

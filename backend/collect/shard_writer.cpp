@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "backend/base/check.h"
 #include "backend/base/result.h"
@@ -15,7 +16,8 @@
 namespace spscope {
 namespace {
 
-constexpr auto kNap = std::chrono::milliseconds(2);  // when all rings are empty
+constexpr std::chrono::milliseconds kShortestNap{2}, kLongestNap{500};  // when all rings are empty
+constexpr std::int64_t kNotDue = std::numeric_limits<std::int64_t>::max();
 // Records taken from a ring before the next one has its turn, and before the clock is looked at.
 constexpr std::size_t kBurst = 16 * 1024;
 
@@ -24,7 +26,8 @@ std::int64_t file_bytes(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
 }
 
-// "...; the shard holds 4096 bytes and 0 are free there"
+// "...; the shard holds 4096 bytes and 0 are free there". What is no error of a disk, such as a lack of memory, brings
+// no hint of its own.
 Error with_bytes(const Error& error, const std::string& path) {
   struct statvfs room;
   const std::int64_t free_bytes = ::statvfs(path.c_str(), &room) == 0 ? static_cast<std::int64_t>(room.f_bavail) *
@@ -33,7 +36,7 @@ Error with_bytes(const Error& error, const std::string& path) {
   return Error(error.code(),
                fmt::format("{}; the shard \"{}\" holds {} bytes and {} are free there", error.what(), path,
                            file_bytes(path) + file_bytes(path + "-wal"), free_bytes),
-               error.hint());
+               error.hint().empty() ? "look for a limit of this process's memory (ulimit -v)" : error.hint());
 }
 
 }  // namespace
@@ -52,7 +55,10 @@ struct ShardWriter::Source {
 
 ShardWriter::ShardWriter(const std::string& path, ShardWriterOptions options)
     : path_(path), options_(std::move(options)), store_(StoreWriter::shard(path_, options_.shard, options_.write)) {
-  thread_ = std::thread([this] { run(); });
+  if (const std::optional<Error> failed = failure_of([&] { thread_ = std::thread([this] { run(); }); }))
+    throw Error(ErrorCode::kStoreWrite,
+                fmt::format("no thread could be started to write \"{}\": {}", path_, failed->what()),
+                "raise the limit of processes (ulimit -u)");
 }
 
 ShardWriter::~ShardWriter() { stop(); }
@@ -62,30 +68,39 @@ void ShardWriter::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  sleep_.wake();
   if (thread_.joinable()) thread_.join();
 }
 
 void ShardWriter::run() {
   ::pthread_setname_np(::pthread_self(), kShardWriterThread);
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    bool more = false;
-    guarded([&] {
-      more = drain(kBurst);
-      if (!uncommitted_since_ns_) return;
-      const std::int64_t now = options_.now();
-      // A clock that went back must not put the commit off.
-      uncommitted_since_ns_ = std::min(*uncommitted_since_ns_, now);
-      if (now - *uncommitted_since_ns_ >= options_.commit_every_ns) commit();
-    });
-    if (more) {  // others get the lock between two rounds
-      lock.unlock();
-      lock.lock();
-    } else {
-      wake_.wait_for(lock, kNap, [&] { return stopping_; });
+  for (ReaderNaps naps(sleep_, kShortestNap, options_.sleeps ? kLongestNap : kShortestNap);;) {
+    naps.begin();
+    Drained drained;
+    std::int64_t due_in_ns = kNotDue;
+    {
+      const std::lock_guard lock(mutex_);  // others get it between two rounds
+      if (stopping_) return;
+      guarded([&] {
+        drained = drain(kBurst);
+        due_in_ns = commit_when_due();
+      });
     }
+    if (drained.any) naps.found();
+    if (!drained.more) naps.wait(std::chrono::nanoseconds(due_in_ns));
   }
+}
+
+// In how many nanoseconds it is due; kNotDue: there is nothing to commit.
+std::int64_t ShardWriter::commit_when_due() {
+  if (!uncommitted_since_ns_) return kNotDue;
+  const std::int64_t now = options_.now();
+  // A clock that went back must not put the commit off.
+  uncommitted_since_ns_ = std::min(*uncommitted_since_ns_, now);
+  const std::int64_t due_in_ns = *uncommitted_since_ns_ + options_.commit_every_ns - now;
+  if (due_in_ns > 0) return due_in_ns;
+  commit();
+  return kNotDue;
 }
 
 // Runs a step that writes; its failure is the end of writing.
@@ -100,9 +115,9 @@ void ShardWriter::fail(const Error& error) {
   if (options_.on_failure) options_.on_failure(*failure_);
 }
 
-// Takes at most so many records of each ring, and says whether one may hold more.
-bool ShardWriter::drain(std::size_t most) {
-  bool more = false;
+// Takes at most so many records of each ring.
+ShardWriter::Drained ShardWriter::drain(std::size_t most) {
+  Drained drained;
   for (const std::unique_ptr<Source>& source : sources_) {
     if (source->ring == nullptr) continue;
     EventRing& ring = *source->ring;
@@ -115,14 +130,15 @@ bool ShardWriter::drain(std::size_t most) {
       ring.release(waiting.size());
       taken += waiting.size();
     }
-    more |= taken == most;
+    drained.any |= taken > 0;
+    drained.more |= taken == most;
     const std::int64_t dropped = ring.dropped();
     if ((taken > 0 || dropped != source->dropped) && !uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
     if (store_ && dropped != source->dropped)
       store_->events().count_dropped(source->track.track_id, dropped - source->dropped);
     source->dropped = dropped;
   }
-  return more;
+  return drained;
 }
 
 // What follows one another and is of one kind and one run goes to the store together. Records of a kind that the track
@@ -209,7 +225,7 @@ ShardWriter::Source& ShardWriter::source(const Track& track) {
 EventRing& ShardWriter::ring(const Track& track, std::size_t capacity) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<EventRing>& ring = source(track).ring;
-  if (ring == nullptr) ring = std::make_unique<EventRing>(capacity);
+  if (ring == nullptr) ring = std::make_unique<EventRing>(capacity, options_.sleeps ? &sleep_ : nullptr);
   return *ring;
 }
 
@@ -219,7 +235,7 @@ void ShardWriter::missed(const Track& track, std::int64_t dropped, std::int64_t 
   Source& source = this->source(track);
   source.missed_dropped += dropped;
   source.missed_unreadable += unreadable;
-  if (!uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
+  begin_to_commit();
   if (!store_) return;
   store_->events().count_dropped(source.track.track_id, dropped);
   store_->events().count_unreadable(source.track.track_id, unreadable);
@@ -252,13 +268,18 @@ void ShardWriter::write(const std::function<void(StoreWriter&)>& rows) {
   guarded([&] {
     if (store_) rows(*store_);
   });
+  begin_to_commit();
+}
+
+void ShardWriter::begin_to_commit() {
   if (!uncommitted_since_ns_) uncommitted_since_ns_ = options_.now();
+  sleep_.wake_from_sleep();
 }
 
 void ShardWriter::checkpoint() {
   const std::lock_guard lock(mutex_);
   guarded([&] {
-    while (drain(kBurst)) continue;
+    while (drain(kBurst).more) continue;
     commit();
   });
 }

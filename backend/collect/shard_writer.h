@@ -8,7 +8,6 @@
 // All members but those of the rings are for one thread, the one that starts repeats.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +20,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/error.h"
+#include "backend/record/reader_sleep.h"
 #include "backend/record/trace_sink.h"
 #include "backend/store/store_writer.h"
 
@@ -37,6 +37,9 @@ struct ShardWriterOptions {
   WriteOptions write;
   std::int64_t commit_every_ns = 40'000'000;  // after the first event that is not committed
   std::int64_t (*now)() noexcept = now_ns;
+  // The thread sleeps while nothing comes, and a push into a ring wakes it: a call of the kernel, which lanes of ranks
+  // are spared.
+  bool sleeps = false;
   // After each commit that brought events, with the tracks that it did. By the writing thread, or by a caller of
   // checkpoint() and finish().
   std::function<void(std::span<const CommittedTrack>)> on_commit;
@@ -49,7 +52,7 @@ inline constexpr const char* kShardWriterThread = "shard-writer";
 
 class ShardWriter final : public TraceSink {
  public:
-  // Makes the shard and starts the thread. Throws Error: the shard cannot be made.
+  // Makes the shard and starts the thread. Throws Error (kStoreWrite): the shard cannot be made, or no thread started.
   ShardWriter(const std::string& path, ShardWriterOptions options);
   // Stops the thread. What was not committed is given up: finish() commits it.
   ~ShardWriter() override;
@@ -88,7 +91,12 @@ class ShardWriter final : public TraceSink {
   struct Source;
   Source& source(const Track& track);  // made when it is new
   void run();
-  bool drain(std::size_t most);
+  struct Drained {
+    bool any = false, more = false;  // something was taken; a ring may hold more
+  };
+  Drained drain(std::size_t most);
+  void begin_to_commit();
+  std::int64_t commit_when_due();
   void append(Source& source, std::span<const RingRecord> records);
   void commit();
   void guarded(const std::function<void()>& step);
@@ -97,8 +105,8 @@ class ShardWriter final : public TraceSink {
 
   const std::string path_;
   const ShardWriterOptions options_;
+  ReaderSleep sleep_;         // of the thread
   mutable std::mutex mutex_;  // of all below; held by the thread except while it sleeps
-  std::condition_variable wake_;
   bool stopping_ = false;
   std::optional<StoreWriter> store_;  // absent after finish() and after a failure
   std::optional<Error> failure_;

@@ -9,13 +9,6 @@
 #include "backend/config/run_config.h"
 
 namespace spscope {
-namespace {
-
-std::string error_text(const Error& error) {
-  return error.hint().empty() ? std::string(error.what()) : fmt::format("{}; {}", error.what(), error.hint());
-}
-
-}  // namespace
 
 RunCollectors::RunCollectors(const std::vector<std::string>& collect, std::string_view device, TraceSink& sink,
                              const CollectedProcess& process, std::span<const CollectorRow> rows) {
@@ -44,7 +37,7 @@ void RunCollectors::start_all_that_can(TraceSink& sink, const CollectedProcess& 
     if (!row.in_runs || (!row.in_place_of.empty() && has(row.in_place_of))) continue;
     std::optional<std::string> why = row.cannot_collect();
     if (!why) {
-      if (const std::optional<Error> failed = failure_of([&] { start(row, sink, process); })) why = error_text(*failed);
+      if (const std::optional<Error> failed = failure_of([&] { start(row, sink, process); })) why = line_of(*failed);
     }
     if (why) left_out_.push_back({std::string(row.name), *why});
   }
@@ -68,8 +61,7 @@ std::vector<Collector*> RunCollectors::all() const {
 
 void RunCollectors::stop() {
   for (Started& one : started_)
-    if (const std::optional<Error> failed = failure_of([&] { one.collector->stop(); }))
-      one.failure = error_text(*failed);
+    if (const std::optional<Error> failed = failure_of([&] { one.collector->stop(); })) one.failure = line_of(*failed);
 }
 
 std::vector<std::string> RunCollectors::Started::notes() const {

@@ -41,19 +41,19 @@ void CollectWindows::open(std::int64_t begin_ns) noexcept {
   Slot& slot = slots_[number % kMost];
   slot.begin_ns.store(begin_ns, std::memory_order_relaxed);
   slot.end_ns.store(0, std::memory_order_relaxed);
-  number_.store(number + 1, std::memory_order_release);
+  number_.store(number + 1, std::memory_order_seq_cst);
 }
 
 void CollectWindows::close(std::int64_t end_ns) noexcept {
   const std::uint64_t number = number_.load(std::memory_order_relaxed);
   if (number == 0 || at(number - 1).end_ns != CollectWindow::kOpen) return;
   Slot& slot = slots_[(number - 1) % kMost];
-  slot.end_ns.store(std::max(end_ns, slot.begin_ns.load(std::memory_order_relaxed)), std::memory_order_release);
+  slot.end_ns.store(std::max(end_ns, slot.begin_ns.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
 }
 
 CollectWindow CollectWindows::at(std::uint64_t number) const noexcept {
   const Slot& slot = slots_[number % kMost];
-  const std::int64_t end_ns = slot.end_ns.load(std::memory_order_acquire);
+  const std::int64_t end_ns = slot.end_ns.load(std::memory_order_seq_cst);
   return {slot.begin_ns.load(std::memory_order_relaxed), end_ns == 0 ? CollectWindow::kOpen : end_ns};
 }
 

@@ -46,7 +46,7 @@ class CollectWindows {
   CollectWhen when() const noexcept { return when_.load(std::memory_order_acquire); }
   // Also true of a time before the oldest window that is remembered, where older ones were taken.
   bool contains(std::int64_t time_ns) const noexcept;
-  std::uint64_t number() const noexcept { return number_.load(std::memory_order_acquire); }
+  std::uint64_t number() const noexcept { return number_.load(std::memory_order_seq_cst); }
   std::optional<CollectWindow> newest() const noexcept;
   std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
   // Whether collectors are to be at work.

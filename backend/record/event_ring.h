@@ -15,6 +15,7 @@
 #include <span>
 
 #include "backend/record/events.h"
+#include "backend/record/reader_sleep.h"
 
 namespace spscope {
 
@@ -71,10 +72,11 @@ struct RingCounters {
 
 class EventRing {
  public:
-  // Room for at least `capacity` records: the next power of two.
-  explicit EventRing(std::size_t capacity);
+  // Room for at least `capacity` records: the next power of two. A record that is pushed wakes `sleep`, that of the
+  // consumer, which outlives the ring; null: the consumer looks by itself.
+  explicit EventRing(std::size_t capacity, ReaderSleep* sleep = nullptr);
   // In memory of somebody else, which outlives it. REQUIRES: nothing was pushed; as many records as a power of two.
-  EventRing(RingCounters& counters, std::span<RingRecord> records);
+  EventRing(RingCounters& counters, std::span<RingRecord> records, ReaderSleep* sleep = nullptr);
   EventRing(const EventRing&) = delete;
   EventRing& operator=(const EventRing&) = delete;
 
@@ -93,7 +95,12 @@ class EventRing {
       }
     }
     records_[end & mask_] = record;
-    counters_->pushed.store(end + 1, std::memory_order_release);
+    if (sleep_ == nullptr) {
+      counters_->pushed.store(end + 1, std::memory_order_release);
+      return true;
+    }
+    counters_->pushed.store(end + 1, std::memory_order_seq_cst);
+    sleep_->wake_from_sleep();
     return true;
   }
   // For how many there is room, at the least.
@@ -113,7 +120,7 @@ class EventRing {
   // The oldest records, contiguous in memory; after release() of all of them the next call may return more.
   std::span<const RingRecord> waiting() noexcept {
     const std::uint64_t begin = counters_->taken.load(std::memory_order_relaxed);
-    if (pushed_seen_ == begin) pushed_seen_ = counters_->pushed.load(std::memory_order_acquire);
+    if (pushed_seen_ == begin) pushed_seen_ = counters_->pushed.load(std::memory_order_seq_cst);
     const std::size_t at = begin & mask_;
     const std::size_t count = static_cast<std::size_t>(pushed_seen_ - begin);
     return {records_ + at, count < mask_ + 1 - at ? count : mask_ + 1 - at};
@@ -140,6 +147,7 @@ class EventRing {
   std::unique_ptr<RingCounters> own_counters_;
   RingRecord* records_;
   RingCounters* counters_;
+  ReaderSleep* sleep_;
   alignas(kCacheLine) std::uint64_t taken_seen_ = 0;   // of the producer
   alignas(kCacheLine) std::uint64_t pushed_seen_ = 0;  // of the consumer
 };

@@ -3,9 +3,9 @@
 // it ended, can still be read there.
 //
 // One process writes (shared_trace_sink.h), one reads (shared_trace_reader.h), and neither waits for the other. The
-// reader may say when events are wanted (collect_windows.h). All zeros is an empty one, and only pages that were
-// written take memory. Both sides must be of one layout: the program says which it has when it asks for the memory
-// (attach_request.h).
+// reader sleeps while nothing comes (reader_sleep.h). It may say when events are wanted (collect_windows.h). All zeros
+// is an empty one, and only pages that were written take memory. Both sides must be of one layout: the program says
+// which it has when it asks for the memory (attach_request.h).
 #pragma once
 
 #include <array>
@@ -15,12 +15,13 @@
 
 #include "backend/record/collect_windows.h"
 #include "backend/record/event_ring.h"
+#include "backend/record/reader_sleep.h"
 
 namespace spscope {
 
 struct SharedTrace {
   // Of this layout, of RingRecord, and of the numbers below.
-  static constexpr std::uint32_t kVersion = 4;
+  static constexpr std::uint32_t kVersion = 5;
   static constexpr int kMaxTracks = 1024, kMaxCollectors = 8;
   static constexpr std::size_t kLogBytes = std::size_t{32} << 20;
   static constexpr std::size_t kRecords = std::size_t{1} << 21;  // of all tracks together
@@ -50,6 +51,7 @@ struct SharedTrace {
     kNotStarted = 7,  // text: the name of one that could not be; it has a number, too, for its notes
     kRank = 8,        // RankEntry
   };
+  static constexpr std::size_t kNumEntries = 9;  // numbers of Entry, 0 among them
   static constexpr std::uint32_t kNoCollector = 0xffffffff;
   struct EntryHeader {
     Entry entry = {};
@@ -70,8 +72,9 @@ struct SharedTrace {
     std::uint32_t reserved = 0;
   };
 
-  std::atomic<std::uint64_t> log_end{0};      // bytes of the log that hold entries
-  std::atomic<std::uint64_t> log_refused{0};  // entries that found no room
+  ReaderSleep reader;
+  std::atomic<std::uint64_t> log_end{0};                        // bytes of the log that hold entries
+  std::array<std::atomic<std::uint64_t>, kNumEntries> refused;  // by Entry, those that found no room
   std::array<TrackCounters, kMaxTracks> tracks;
   std::array<Cost, kMaxCollectors> costs;
   CollectWindows windows;

@@ -86,15 +86,17 @@ std::int64_t SharedTraceReader::drop_rest() {
     source.taken = end;
     dropped += static_cast<std::int64_t>(left);
   }
+  for (std::size_t place = tracks_.size(); place < SharedTrace::kMaxTracks; ++place)
+    dropped += static_cast<std::int64_t>(std::min<std::uint64_t>(pushed(place), SharedTrace::kRecords));
   return dropped;
 }
 
 std::uint64_t SharedTraceReader::pushed(std::size_t place) const {
-  return sealed_ ? sealed_->pushed[place] : memory_.tracks[place].ring.pushed.load(std::memory_order_acquire);
+  return sealed_ ? sealed_->pushed[place] : memory_.tracks[place].ring.pushed.load(std::memory_order_seq_cst);
 }
 
 std::uint64_t SharedTraceReader::log_end() const {
-  return sealed_ ? sealed_->log : memory_.log_end.load(std::memory_order_acquire);
+  return sealed_ ? sealed_->log : memory_.log_end.load(std::memory_order_seq_cst);
 }
 
 bool SharedTraceReader::has_ended(std::size_t collector) const {
@@ -112,13 +114,6 @@ void SharedTraceReader::give_up(const std::string& why) {
 }
 
 bool SharedTraceReader::read_log() {
-  if (const std::uint64_t refused = memory_.log_refused.load(std::memory_order_relaxed);
-      refused != 0 && log_refused_ == 0) {
-    log_refused_ = refused;
-    on_note_(
-        "it has more different names and details than the shared memory has room for: events with later ones have "
-        "none");
-  }
   if (log_is_broken_) return false;
   const std::uint64_t end = log_end();
   const bool any = end != log_read_;
@@ -199,6 +194,18 @@ std::string SharedTraceReader::notes_left_out() const {
   return notes_ <= kMostNotes ? "" : fmt::format("{} more notes of it are not shown", notes_ - kMostNotes);
 }
 
+std::string SharedTraceReader::left_unnamed() const {
+  const auto refused = [&](SharedTrace::Entry entry) {
+    return memory_.refused[static_cast<std::size_t>(entry)].load(std::memory_order_relaxed);
+  };
+  const std::uint64_t names = refused(SharedTrace::Entry::kName), details = refused(SharedTrace::Entry::kDetail);
+  if (names == 0 && details == 0) return "";
+  return fmt::format(
+      "{} of its events have no name, and {} no grid and no stream: different names and grids fill the {} MiB that it "
+      "shares with attach for them; collect a window by --delay and --duration, or give ranges fewer different names",
+      names, details, SharedTrace::kLogBytes >> 20);
+}
+
 std::vector<CollectorRecord> SharedTraceReader::collectors(bool lives_on) const {
   std::vector<CollectorRecord> records;
   for (std::size_t number = 0; number < collectors_.size(); ++number) {
@@ -215,7 +222,7 @@ std::vector<CollectorRecord> SharedTraceReader::collectors(bool lives_on) const 
                  fmt::format("{}: {}: what had not been handed over by then is missing and counted nowhere, and what "
                              "it took is as of up to a second before",
                              record.name,
-                             lives_on ? "the process went on when the program had ended"
+                             lives_on ? "the process went on when attach stopped reading"
                                       : "the process ended before the collector did"));
       }
       const SharedTrace::Cost& cost = memory_.costs[number];

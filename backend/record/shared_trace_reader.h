@@ -39,13 +39,16 @@ class SharedTraceReader {
   bool is_empty() const;
   // What is published from now on is not brought over, so that a program that goes on keeps nobody waiting.
   void seal();
-  // Counts what is left of each track as dropped; says how many records that are. No drain() follows.
+  // Counts what is left of each track that is known as dropped; says how many records are left in all. No drain()
+  // follows.
   std::int64_t drop_rest();
   // Whether all collectors that were started have ended, so that they hold nothing back.
   bool have_collectors_ended() const;
   std::int64_t records() const { return records_; }  // that were brought over
   // "336 more notes of it are not shown"; "": all were.
   std::string notes_left_out() const;
+  // How many events have no name and no detail, as the log had no room for them, and what to do; "": none.
+  std::string left_unnamed() const;
   // What says its rank, in the order of time, kMostClaims at most.
   const std::vector<RankClaim>& claims() const { return claims_; }
   std::int64_t num_tracks() const { return std::ssize(tracks_); }
@@ -87,7 +90,6 @@ class SharedTraceReader {
   std::optional<Ends> sealed_;
   std::size_t log_read_ = 0;
   bool log_is_broken_ = false;
-  std::uint64_t log_refused_ = 0;
   std::vector<NameId> names_ = {0};  // of the sink, by those of the memory
   std::vector<WorkDetailId> details_ = {0};
   std::vector<Source> tracks_;

@@ -54,8 +54,9 @@ std::size_t SharedTraceSink::place_of(const Track& track, std::size_t capacity) 
                 "the memory that is shared with `spscope attach` has no place for another track, beyond " +
                     std::to_string(tracks_.size()),
                 "collect less, or use fewer streams and threads");
-  auto ring = std::make_unique<EventRing>(memory_.tracks[tracks_.size()].ring,
-                                          std::span(memory_.records).subspan(used_records_, num_records));
+  auto ring =
+      std::make_unique<EventRing>(memory_.tracks[tracks_.size()].ring,
+                                  std::span(memory_.records).subspan(used_records_, num_records), &memory_.reader);
   used_records_ += num_records;
   tracks_.push_back({std::move(wanted), std::move(ring)});
   return tracks_.size() - 1;
@@ -68,7 +69,7 @@ bool SharedTraceSink::append(SharedTrace::Entry entry, std::span<const std::uint
   const std::size_t begin = memory_.log_end.load(std::memory_order_relaxed);
   const std::size_t end = (begin + sizeof header + num_bytes + 7) / 8 * 8;
   if (end > SharedTrace::kLogBytes) {
-    memory_.log_refused.fetch_add(1, std::memory_order_relaxed);
+    memory_.refused[static_cast<std::size_t>(entry)].fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   std::uint8_t* to = memory_.log.data() + begin;
@@ -80,7 +81,8 @@ bool SharedTraceSink::append(SharedTrace::Entry entry, std::span<const std::uint
   put(head.data(), head.size());
   put(text.data(), text.size());
   put(more.data(), more.size());
-  memory_.log_end.store(end, std::memory_order_release);
+  memory_.log_end.store(end, std::memory_order_seq_cst);
+  memory_.reader.wake_from_sleep();
   return true;
 }
 

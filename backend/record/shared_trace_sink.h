@@ -25,7 +25,7 @@ class SharedTraceSink final : public TraceSink {
   // Less room than is asked for where many tracks share the memory. Throws Error (kCannotCollect): the memory has no
   // place for so many tracks.
   EventRing& ring(const Track& track, std::size_t capacity) override;
-  // 0 when the log is full.
+  // 0 when the log is full: each call is counted then, as one of an event.
   NameId name(std::string_view text) override;
   WorkDetailId detail(const WorkDetail& what) override;
   void missed(const Track& track, std::int64_t dropped, std::int64_t unreadable) override;

@@ -11,6 +11,7 @@
 
 #include "collectors/cuda_driver.h"
 #include "collectors/cupti/api_calls.h"
+#include "collectors/known_numbers.h"
 
 namespace spscope::cupti {
 namespace {
@@ -303,27 +304,21 @@ Track CuptiTrace::host_track(std::string name) const {
 }
 
 NameId CuptiTrace::name(const std::string& text) {
-  const auto [at, is_new] = names_.try_emplace(text);
-  if (is_new) at->second = sink_.name(text);
-  return at->second;
+  return number_in(names_, text, [&] { return sink_.name(text); });
 }
 
 NameId CuptiTrace::kernel_name(const char* mangled) {
   if (mangled == nullptr) return 0;
-  const auto [at, is_new] = kernel_names_.try_emplace(mangled);
-  if (is_new) {
+  return number_in(kernel_names_, mangled, [&] {
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
                                                            &std::free);
-    at->second = sink_.name(status == 0 ? text.get() : mangled);
-  }
-  return at->second;
+    return sink_.name(status == 0 ? text.get() : mangled);
+  });
 }
 
 WorkDetailId CuptiTrace::detail(const WorkDetail& what) {
-  const auto [at, is_new] = details_.try_emplace(what);
-  if (is_new) at->second = sink_.detail(what);
-  return at->second;
+  return number_in(details_, what, [&] { return sink_.detail(what); });
 }
 
 }  // namespace spscope::cupti

@@ -29,11 +29,6 @@ namespace {
 
 constexpr int kTellCostsMs = 1000;  // what collectors took is known so far when the process is killed
 
-// What is not collected, and what to do, as a line.
-std::string text_of(const Error& error) {
-  return error.hint().empty() ? std::string(error.what()) : error.what() + ("; " + error.hint());
-}
-
 class Injected {
  public:
   explicit Injected(const Connection& connection)
@@ -49,7 +44,7 @@ class Injected {
     for (const InjectedCollector& row : injected_collectors()) {
       std::unique_ptr<Collector> collector;
       if (const std::optional<Error> failed = failure_of([&] { collector = row.start(sink_, process); }))
-        note(row.name, text_of(*failed), sink_.not_started(row.name));
+        note(row.name, line_of(*failed), sink_.not_started(row.name));
       else
         collectors_.push_back({row.name, std::move(collector), sink_.collector(row.name)});
     }
@@ -65,7 +60,7 @@ class Injected {
     };
     // Without that thread it is collected all the same, until its exit.
     if (const std::optional<Error> failed = failure_of([&] { std::thread(follow).detach(); }))
-      sink_.note("it could start no thread that waits for windows and for the end of attach: " + text_of(*failed) +
+      sink_.note("it could start no thread that waits for windows and for the end of attach: " + line_of(*failed) +
                  "; raise the limit of processes (ulimit -u)");
   }
 
@@ -86,7 +81,7 @@ class Injected {
     ended_ = true;
     for (const Started& one : collectors_)
       if (const std::optional<Error> failed = failure_of([&] { one.collector->stop(); }))
-        note(one.name, text_of(*failed), one.number);
+        note(one.name, line_of(*failed), one.number);
     static_cast<void>(failure_of([this] { tell_notes(); }));
     store_costs();
     connection_.close();
@@ -145,6 +140,7 @@ class Injected {
       const std::lock_guard lock(range_mutex_);
       starts ? windows_.open(now_ns()) : windows_.close(now_ns());
     }
+    connection_.memory().reader.wake_from_sleep();  // attach opens a window for counters of the host
     num_opening_ -= starts;
   }
   int next_look_ms() const {

@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -14,6 +13,7 @@
 
 #include "backend/base/clock.h"
 #include "backend/base/result.h"
+#include "backend/record/reader_sleep.h"
 #include "collectors/nccl/trace_output.h"
 #include "collectors/signals_blocked.h"
 
@@ -21,7 +21,8 @@ namespace spscope {
 namespace nccl {
 namespace {
 
-constexpr auto kTakeEvery = std::chrono::milliseconds(20);
+// Operations that are under way, or have just ended, are looked at every 20 ms; calls that end while none is, later.
+constexpr std::chrono::milliseconds kShortestNap{20}, kLongestNap{320};
 // How long stop() waits for children that NCCL has not told of yet.
 constexpr std::int64_t kStopWaitNs = 200'000'000;
 constexpr const char* kPlugin = "NCCL_PROFILER_PLUGIN";
@@ -69,13 +70,16 @@ class NcclCollector final : public Collector {
   void end() noexcept;
   void finish();
   void take_until_stopped();
-  void take(bool last);
+  bool take(bool last);
+  bool is_stopping() const {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+  }
 
   TraceSink& sink_;
   const CollectedProcess process_;
   const std::int64_t callback_begin_ns_ = watch().callback_ns();
   mutable std::mutex mutex_;  // of what follows
-  std::condition_variable wake_;
   bool stopping_ = false;
   OperationCounts before_;             // counts go on over collectors
   std::optional<TraceOutput> output_;  // none: NCCL has made no communicator yet
@@ -124,23 +128,24 @@ std::vector<std::string> NcclCollector::notes() const {
   return notes;
 }
 
-void NcclCollector::take(bool last) {
+// Whether it took something, or more is to come.
+bool NcclCollector::take(bool last) {
   const std::lock_guard lock(mutex_);
+  const auto taken = [&] { return output_->counts().records + output_->counts().dropped; };
+  const std::int64_t before = taken();
   if (!failure_) failure_ = failure_of([&] { output_->take(watch(), last, now_ns()); });
   // A sink that failed gets no more; places are still given back.
   if (failure_ && last) (void)watch().operations().take_all();
   thread_ns_ = thread_cpu_ns();
+  return taken() != before || watch().operations().any();
 }
 
 void NcclCollector::take_until_stopped() {
   pthread_setname_np(pthread_self(), "nccl-events");
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, kTakeEvery, [&] { return stopping_; });
-      if (stopping_) break;
-    }
-    take(false);
+  ReaderNaps naps(watch().sleep(), kShortestNap, kLongestNap);
+  for (naps.begin(); !is_stopping(); naps.begin()) {
+    if (take(false)) naps.found();
+    naps.wait();
   }
   take(true);
 }
@@ -161,7 +166,7 @@ void NcclCollector::finish() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  watch().sleep().wake();
   thread_.join();
 }
 

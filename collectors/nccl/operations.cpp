@@ -189,6 +189,10 @@ std::vector<Operation> Operations::take_ended(std::int64_t now_ns, std::span<con
   return taken;
 }
 
+bool Operations::any() const noexcept {
+  return std::ranges::any_of(used_, [](const std::atomic<bool>& used) { return used.load(std::memory_order_acquire); });
+}
+
 bool Operations::any_under_way() noexcept {
   for (std::uint32_t index = 0; index < kMax; ++index) {
     if (!used_[index].load(std::memory_order_acquire)) continue;

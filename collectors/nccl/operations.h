@@ -73,6 +73,8 @@ class Operations {
   // -- the collector, one thread
   // Those that have ended, or are given up. `removed_ns` is by communicator when it went; 0: it lives.
   std::vector<Operation> take_ended(std::int64_t now_ns, std::span<const std::int64_t> removed_ns);
+  // Whether any is left: under way, or not taken yet.
+  bool any() const noexcept;
   // Whether any is left that may still end.
   bool any_under_way() noexcept;
   // Those that are left.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectors/known_numbers.h"
+
 namespace spscope::nccl {
 namespace {
 
@@ -55,9 +57,7 @@ TraceOutput::TraceOutput(TraceSink& sink, const CollectedProcess& process)
     : sink_(sink), process_(process), removed_ns_(Communicators::kMax, 0), rows_(Communicators::kMax) {}
 
 NameId TraceOutput::name(const std::string& text) {
-  const auto [it, is_new] = names_.try_emplace(text, 0);
-  if (is_new) it->second = sink_.name(text);
-  return it->second;
+  return number_in(names_, text, [&] { return sink_.name(text); });
 }
 
 void TraceOutput::push(EventRing& ring, const RingRecord& record) {

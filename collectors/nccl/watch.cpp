@@ -66,6 +66,7 @@ void* Watch::start_operation(const void* context, const void* parent, const Star
   operation.called_ns = calls().begin_ns(parent).value_or(0);
   void* const handle = operations().start(operation);
   if (handle == nullptr) communicators_.count_missed(context);
+  sleep_.wake_from_sleep();
   return handle;
 }
 
@@ -83,11 +84,17 @@ void* Watch::start_proxy(const void* parent, int pid) noexcept {
 }
 
 void* Watch::start_call(const char* function, bool captured) noexcept {
-  return open_.load(std::memory_order_acquire) ? calls().start(function, captured, now_ns()) : nullptr;
+  if (!open_.load(std::memory_order_acquire)) return nullptr;
+  void* const handle = calls().start(function, captured, now_ns());
+  sleep_.wake_from_sleep();
+  return handle;
 }
 
 void* Watch::start_group(bool by_program) noexcept {
-  return open_.load(std::memory_order_acquire) ? calls().start_group(by_program, now_ns()) : nullptr;
+  if (!open_.load(std::memory_order_acquire)) return nullptr;
+  void* const handle = calls().start_group(by_program, now_ns());
+  sleep_.wake_from_sleep();
+  return handle;
 }
 
 void Watch::stop(const void* packed) noexcept {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backend/record/reader_sleep.h"
 #include "collectors/nccl/calls.h"
 #include "collectors/nccl/communicators.h"
 #include "collectors/nccl/operations.h"
@@ -59,6 +60,8 @@ class Watch {
   // REQUIRES: prepare() was called once.
   Operations& operations() { return *operations_.load(); }
   Calls& calls() { return *calls_.load(); }
+  // Of the thread that takes them: the start of an operation or of a call wakes it.
+  ReaderSleep& sleep() { return sleep_; }
 
   // Time of the program's threads in the functions above, from one call in 64.
   std::int64_t callback_ns() const noexcept { return callback_ns_ * kMeasureOne; }
@@ -72,6 +75,7 @@ class Watch {
   bool taken_ = false, wanted_ = false, paused_ = false;
   std::function<void()> start_;  // none: it was called, or nobody collects
   std::atomic<bool> open_{false};
+  ReaderSleep sleep_;
   Communicators communicators_;
   // Made by the first prepare(), and kept.
   std::atomic<Operations*> operations_{nullptr};

@@ -95,21 +95,30 @@ class AttachTest(Scripted):
         self.assertEqual(first, "a line")
         self.assertEqual((said["exit_code"], said["signal"], said["ranks"], said["error"]), (4, None, [2], None))
         self.out.unlink()
-        first, last = self.attach("--json", "printf", "no end of line").stdout.splitlines()
+        done = self.attach("--json", "sh", "-c", "printf 'no end of line'; echo err >&2; exit 7", code=7)
+        first, last = done.stdout.splitlines()
         said = json.loads(last)
-        self.assertEqual((first, said["file"], said["exit_code"], said["collectors"]), ("no end of line", None, 0, []))
+        self.assertEqual((first, said["file"], said["exit_code"], said["collectors"]), ("no end of line", None, 7, []))
+        self.assertTrue(done.stderr.startswith('err\nspscope attach: "'), done.stderr)
         self.assertRegex(said["error"]["text"], r'^".*out.db" was not made: (this machine has no CUDA driver|no process)')
 
     def test_json_says_why_no_file_was_made(self):
-        """Here another program's folder took its place. The program's exit code is kept."""
-        command = self.command("--json", "sh", "-c", "\"$@\"; mkdir \"$0\" && touch \"$0/file\"; exit 5", self.out, PROGRAM,
-                               "init", "sleep", 100)
+        """Here another program's folder took its place. The program's exit code is kept. recover adds nothing to what attach
+        knew of a process that it never heard of."""
+        script = "SPSCOPE_ATTACH=nobody \"$1\" init; \"$@\"; mkdir \"$0\" && touch \"$0/file\"; exit 5"
+        command = self.command("--json", "sh", "-c", script, self.out, PROGRAM, "init", "sleep", 100)
         done = subprocess.run(command, capture_output=True, text=True, env=self.environment, timeout=60, check=False)
         self.assertEqual(done.returncode, 5, done.stderr)
         said = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual((said["file"], said["exit_code"], said["events"]), (None, 5, 0))
         self.assertIn(f"error {said['error']['id']}: {said['error']['text'].splitlines()[0]}", done.stderr)
         self.assertIn("recover", said["error"]["hint"])
+        self.assertEqual(list((self.home / "scratch").glob("*/*.missed")), [])
+        shutil.rmtree(self.out)
+        for _ in range(2):
+            subprocess.run([self.SPSCOPE, "recover", self.out, "-o", self.out, "--force"], env=self.environment, check=True,
+                           stdout=subprocess.DEVNULL)
+            self.assertEqual(self.value("SELECT count(*) FROM incident WHERE message LIKE 'attach did not collect %'"), 1)
 
     def test_what_an_earlier_attach_left_stays_found(self):
         """Where nothing came of the next one, OUT leads to the earlier one's folder as before."""
@@ -177,14 +186,6 @@ class AttachTest(Scripted):
         self.assertIn("attach leaves NCCL_PROFILER_PLUGIN unset", done.stderr)
         self.assertIn("only 254 are read there", done.stderr)
 
-    def test_program_without_cuda(self):
-        done = self.attach("sh", "-c", "echo out; echo err >&2; exit 7", code=7)
-        self.assertEqual(done.stdout, "out\n")
-        self.assertTrue(done.stderr.startswith("err\n"), done.stderr)
-        _, first, *_ = done.stderr.splitlines()
-        self.assertRegex(first, r'^spscope attach: ".*out.db" was not made: (this machine has no CUDA driver|no process)')
-        self.assertFalse(self.out.exists())
-
     def test_why_devices_were_idle(self):
         """The recipe of the document, of a process without a rank, one with a rank and its child, which number their calls
         alike."""
@@ -231,6 +232,29 @@ class AttachTest(Scripted):
             done = self.attach("no-such-program", code=2)
             self.assertRegex(done.stderr, r'^error SPS-127: the program could not be started: "no-such-program": No such file')
             Path(self.library).unlink(missing_ok=True)  # of both, the program is the user's own mistake
+
+    def test_forked_child_is_off(self):
+        """Its rank, what it sends and its end are not those of its parent, which goes on to publish."""
+        self.environment["SPSCOPE_SCRIPT"] = "every_us=100"
+        self.attach(PROGRAM, "init", "sleep", 100, "fork", "init", "set", "RANK", 3, "scribble", "sleep", 100, "exit", 4, code=4)
+        (published,) = self.published().values()
+        self.assertEqual([(t["rank"], int(t["events"])) for t in self.rows(TRACKS)], [("", published)])
+        self.assertEqual(self.rows("SELECT message FROM incident"), [])
+
+    def test_an_idle_process_wakes_hardly_a_thread(self):
+        """Neither of its library nor of attach."""
+        self.environment.update(SPSCOPE_FAKE_NVML="fail=nvmlInit_v2:9", LD_LIBRARY_PATH=FAKE_NVML)
+        command = self.command(PROGRAM, "init", "print", "ready", "sleep", 4000)
+        with subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as attach:
+            attach.stdout.readline()
+            wakes = []
+            for wait in (2, 1):
+                time.sleep(wait)
+                threads = [task for pid in (attach.pid, *self.published()) for task in Path(f"/proc/{pid}/task").iterdir()]
+                said = "".join((thread / "status").read_text() for thread in threads)
+                wakes.append(sum(map(int, re.findall(r"^voluntary_ctxt_switches:\s+(\d+)$", said, re.MULTILINE))))
+        self.assertLess(wakes[1] - wakes[0], 40)
+        self.assertEqual(sum(int(t["events"]) for t in self.rows(TRACKS)), sum(self.published().values()))
 
     def test_programs_of_one_process_have_names_of_their_own(self):
         """Here names are cut before they differ."""

@@ -105,10 +105,6 @@ class Cupti(CollectTest):
                 self.assertIn("none lost", done.stderr)
                 self.assertNotIn("NVTX", done.stderr)
 
-    def test_the_cupti_beside_the_runtime(self):
-        self.attach(PROGRAM, "open", self.runtime_with_cupti(13), "init", "work", 100)
-        self.expect_work()
-
     def test_lost_records_are_counted_and_explained(self):
         cause, remedy = "records are missing: CUPTI had no buffer", "a core left free"
         self.environment["SPSCOPE_FAKE_CUPTI"] = "drop=7"
@@ -165,7 +161,7 @@ class Nvtx(CollectTest):
     """Ranges of a program whose NVTX finds the injection library; it says how deep each is, -2 when it has no tool."""
 
     def test_first_range_before_the_driver(self):
-        """Here only the runtime is mapped. From the start of the driver on ranges are stored."""
+        """Here only the runtime is mapped, and the CUPTI beside it is taken. From the start of the driver on ranges are stored."""
         done = self.attach(PROGRAM, "open", self.runtime_with_cupti(13), "range", "early", "init", "work", 5, "range",
                            "later")
         self.assertEqual(done.stdout.count("at level 0"), 2, done.stdout)

@@ -1,5 +1,5 @@
 // The trace of another program: tracks without ranks, events without a run, and a counter. What was recorded of it is
-// merged with a run, recovered without one, asked by SQL and exported. Its process is killed in tests/kill.
+// merged with a run, recovered without one, asked by SQL and exported. Its process is killed in tests/inject.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -2,12 +2,15 @@
 #include "backend/collect/shard_writer.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <thread>
 
+#include "backend/base/result.h"
 #include "backend/store/chunk/event_reader.h"
 #include "backend/store/sqlite/sqlite.h"
 #include "tests/support/temporary_folder.h"
@@ -155,17 +158,29 @@ TEST_F(ShardWriterTest, CountsWhatFoundNoRoom) {
             (std::vector<LedgerRecord>{{TrackId{1}, 100'000, count.stored, count.dropped, 0, 0}}));
 }
 
-// Readers see events while the run goes on, without anybody asking for a commit.
-TEST_F(ShardWriterTest, CommitsByItself) {
+// Also where the cause says neither: memory that runs out, and a thread for whose stack there is none.
+TEST_F(ShardWriterTest, AFailureSaysWhereAndWhatToDo) {
+  options_.on_commit = [](std::span<const CommittedTrack>) { throw std::bad_alloc(); };
   ShardWriter writer(path_, options_);
-  EventRing& ring = writer.ring({.rank = 0, .lane = 0}, 1024);
-  for (std::int64_t i = 0; i < 10; ++i) ring.push(record_of(i));
-  EXPECT_TRUE(becomes_true([&] { return stored_ops(0, 0).size() == 10; }));
-  ring.push(record_of(10));
-  EXPECT_TRUE(becomes_true([&] { return stored_ops(0, 0).size() == 11; }));
+  writer.ring({.rank = 0, .lane = 0}, 16).push(record_of(0));
+  writer.checkpoint();
+  pthread_attr_t before, endless;
+  ::pthread_getattr_default_np(&before);
+  ::pthread_getattr_default_np(&endless);
+  ::pthread_attr_setstacksize(&endless, std::size_t{1} << 50);
+  ::pthread_setattr_default_np(&endless);
+  const std::optional<Error> not_begun = failure_of([&] { ShardWriter(folder_ / "other.db", options_); });
+  ::pthread_setattr_default_np(&before);
+  ASSERT_TRUE(writer.failure() && not_begun);
+  const auto says = [](const Error& error, const std::string& text) {
+    return std::string(error.what()).starts_with(text) && !error.hint().empty();
+  };
+  EXPECT_TRUE(says(*writer.failure(), "std::bad_alloc; the shard \"" + path_ + "\" holds "))
+      << writer.failure()->what();
+  EXPECT_TRUE(says(*not_begun, "no thread could be started to write \"")) << not_begun->what();
 }
 
-// A clock that goes back neither breaks the order of a track nor puts commits off.
+// A clock that goes back neither breaks the order of a track nor puts commits off, for which nobody asks.
 TEST_F(ShardWriterTest, AClockThatGoesBackIsClampedAndCounted) {
   static std::atomic<std::int64_t> clock{1'000'000'000'000};
   options_.now = +[]() noexcept { return clock.fetch_add(1'000'000); };

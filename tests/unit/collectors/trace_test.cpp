@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/record/shared_trace_sink.h"
 #include "tests/support/kept_trace.h"
+#include "tests/support/shared_trace_memory.h"
 
 namespace spscope::cupti {
 namespace {
@@ -106,6 +108,22 @@ TEST_F(CuptiTraceTest, MemoryIsThatOfEventsThatAreHeldOfRingsAndOfTables) {
   EXPECT_LT(held, of_records + of_records / 2);
   trace.finish();
   EXPECT_GE(trace.memory_bytes() - empty, static_cast<std::int64_t>(TrackRows::kRingRecords * sizeof(RingRecord)));
+}
+
+TEST(CuptiTraceNames, WhatTheSinkHasNoRoomForIsCountedAndNotKept) {
+  SharedTraceMemory memory;
+  SharedTraceSink full(*memory);
+  CuptiTrace of_full(full, {});
+  const auto mark = [&](std::int64_t time_ns, const std::string& name) {
+    of_full.take(MarkerRecord{.time_ns = time_ns, .flags = kInstant, .thread = 55, .name = name.c_str()});
+    of_full.settle(time_ns);
+  };
+  for (int i = 0; i < 3; ++i) mark(i, "known");
+  const std::int64_t before = of_full.memory_bytes();
+  memory->log_end = SharedTrace::kLogBytes;
+  for (int i = 0; i < 1'000; ++i) mark(10 + i, "step " + std::to_string(i));
+  EXPECT_EQ(of_full.memory_bytes(), before);
+  EXPECT_EQ(memory->refused[static_cast<std::size_t>(SharedTrace::Entry::kName)].load(), 1'000u);
 }
 
 TEST_F(CuptiTraceTest, NumbersThatOthersPushedAreNone) {

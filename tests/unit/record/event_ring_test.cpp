@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -67,6 +68,29 @@ TEST(EventRing, GivesBackInOrderWhatItTook) {
     EXPECT_GT(ring.dropped(), 0);
     EXPECT_GT(taken, ring.capacity() * 10);
   }
+}
+
+// One that would sleep for an hour, whichever moment of its falling asleep a record meets.
+TEST(EventRing, WakesAReaderThatSleeps) {
+  constexpr int kRounds = 2000;
+  constexpr auto kSleeps = ReaderSleep::State::kSleeps;
+  ReaderSleep sleep;
+  EventRing ring(16, &sleep);
+  std::atomic<int> taken{0};
+  std::thread reader([&] {
+    while (taken < kRounds) {
+      sleep.begin(kSleeps);
+      const std::size_t found = ring.waiting().size();
+      ring.release(found);
+      taken += static_cast<int>(found);
+      if (found == 0) sleep.wait(kSleeps, std::chrono::hours(1));
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    EXPECT_TRUE(ring.push(record_of(i)));
+    while (taken <= i) std::this_thread::yield();
+  }
+  reader.join();
 }
 
 // Every field follows from one number, so a mixture shows.
