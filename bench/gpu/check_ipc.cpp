@@ -14,6 +14,7 @@ namespace spscope::gpu_check {
 namespace {
 
 constexpr int kRounds = 1000, kRoundsToDeath = 100;
+constexpr double kTinyLimitS = 5;
 
 class IpcCheck {
  public:
@@ -28,7 +29,7 @@ class IpcCheck {
     meet(run);
     const std::int64_t begin_ns = now_ns();
     peer_.write_line("exchange");
-    std::string wrong = own_.exchange(run.rounds, [] { return std::string(); });
+    std::string wrong = own_.exchange(run.rounds, [&] { return peer_.end_if_ended(); });
     const double round_us = static_cast<double>(now_ns() - begin_ns) * 1e-3 / run.rounds;
     const std::string answer = answer_of("exchange");
     if (wrong.empty()) wrong = own_.check_rows();
@@ -67,8 +68,8 @@ class IpcCheck {
  private:
   std::string answer_of(const std::string& question) {
     if (std::optional<std::string> line = peer_.read_line()) return *std::move(line);
-    throw Error(ErrorCode::kUnavailable,
-                fmt::format("the other process ended at \"{}\": {}", question, tail_of(error_file_)));
+    throw Error(ErrorCode::kUnavailable, fmt::format("the other process ended at \"{}\" with {}: {}", question,
+                                                     peer_.end_if_ended(), tail_of(error_file_)));
   }
   std::string ask(const std::string& question) {
     peer_.write_line(question);
@@ -97,12 +98,15 @@ class IpcCheck {
 CheckResult check_ipc(const CheckContext& context) {
   CheckResult result;
   IpcCheck check(context);
-  const IpcRun small{std::int64_t{1} << 20, 256, context.tiny ? 100 : kRounds};
-  const IpcRun large{context.tiny ? std::int64_t{8} << 20 : std::int64_t{1} << 30, context.tiny ? 4096 : 65536,
-                     small.rounds};
+  IpcRun small{.arena_bytes = std::int64_t{1} << 20, .row_bytes = 256, .rounds = context.tiny ? 100 : kRounds};
+  if (context.tiny) small.limit_s = kTinyLimitS;
+  IpcRun large = small, last = small;
+  large.arena_bytes = context.tiny ? std::int64_t{8} << 20 : std::int64_t{1} << 30;
+  large.row_bytes = context.tiny ? 4096 : 65536;
+  last.rounds = kRoundsToDeath + kRoundsToDeath / 2;
   const double small_us = check.run(small, result), large_us = check.run(large, result);
   check.open_stale(small, result);
-  check.outlive({small.arena_bytes, small.row_bytes, kRoundsToDeath + kRoundsToDeath / 2}, result);
+  check.outlive(last, result);
   result.facts["workload"] =
       fmt::format("{} rows each way: {} bytes in {} MiB, {} bytes in {} MiB", small.rounds, small.row_bytes,
                   small.arena_bytes >> 20, large.row_bytes, large.arena_bytes >> 20);

@@ -56,7 +56,14 @@ CheckResult check_run(const CheckContext& context) {
     command.push_back(setting);
   }
   run_kept(context, command, "run.txt", result);
-  if (!result.faults.empty()) return result;
+  if (!result.faults.empty()) {
+    CheckResult alone;
+    for (const char* word : {"--set", "run.collect=none"}) command.emplace_back(word);
+    run_kept(context, command, "run-without-collectors.txt", alone);
+    result.faults.emplace_back(alone.faults.empty() ? "without collectors the run succeeds"
+                                                    : "without collectors the run fails, too");
+    return result;
+  }
   const std::string report = run_kept(context, {spscope(context), "report", store}, "run-report.md", result);
   if (result.faults.empty() && report.find("| ok ") == std::string::npos)
     result.faults.emplace_back("the report does not say that outputs equal the reference");

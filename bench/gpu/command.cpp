@@ -145,9 +145,11 @@ Conversation::~Conversation() {
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
-std::string Conversation::end_if_ended() {
+std::string Conversation::end_if_ended() { return take_end(WNOHANG); }
+
+std::string Conversation::take_end(int wait_flags) {
   int status = 0;
-  if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) == pid_) {
+  if (pid_ > 0 && waitpid(pid_, &status, wait_flags) == pid_) {
     pid_ = -1;
     end_ = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
                                : fmt::format("exit code {}", WEXITSTATUS(status));
@@ -165,7 +167,10 @@ std::optional<std::string> Conversation::read_line() {
     char bytes[4096];
     const ssize_t count = read(output_, bytes, sizeof bytes);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return std::nullopt;
+    if (count <= 0) {
+      take_end(0);
+      return std::nullopt;
+    }
     pending_.append(bytes, static_cast<std::size_t>(count));
   }
 }

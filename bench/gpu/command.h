@@ -40,13 +40,15 @@ class Conversation {
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
 
-  // The next line that it prints; nothing once it has ended.
+  // The next line that it prints; nothing once it has closed its output, after a wait for its end.
   std::optional<std::string> read_line();
   void write_line(const std::string& line);
   // How it ended, as "signal 9" or "exit code 1"; "" while it runs.
   std::string end_if_ended();
 
  private:
+  std::string take_end(int wait_flags);
+
   int pid_ = -1, input_ = -1, output_ = -1;
   std::string pending_, end_;
 };

@@ -2,6 +2,7 @@
 // its checks, budgets and results.
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -111,8 +112,12 @@ CheckResult run_check(const Check& check, const CheckContext& context) {
 }
 
 int run_alone(const Flags& flags) {
-  // One that run_apart() started ends with its gpu-check, also where that is killed: the next one finds the GPU free.
-  if (!flags.result.empty()) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A check that run_apart() started leads a process group. It ends with its gpu-check, also where that is killed, and
+  // takes along the programs that it has started: the next one finds the GPU free.
+  if (!flags.result.empty()) {
+    std::signal(SIGTERM, [](int) { kill(-getpid(), SIGKILL); });
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+  }
   const Machine machine = read_machine();
   CheckResult result;
   if (machine.missing.empty())

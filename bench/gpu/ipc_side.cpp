@@ -107,24 +107,17 @@ void IpcSide::enqueue(int round) {
   const auto row_bytes = static_cast<std::size_t>(run_.row_bytes);
   const auto row = [&](int at) { return arena_->address() + row_bytes * static_cast<std::size_t>(at); };
   const auto landing = static_cast<std::size_t>(run_.arena_bytes) - row_bytes;
-  const auto wait = [&](bool taken, std::uint32_t value) {
-    cuda::check(cuda::driver().cuStreamWaitValue32(stream_.get(), word(other, taken), value, CU_STREAM_WAIT_VALUE_GEQ),
-                "cuStreamWaitValue32");
-  };
-  const auto tell = [&](bool taken) {
-    cuda::check(
-        cuda::driver().cuStreamWriteValue32(stream_.get(), word(side_, taken), number, CU_STREAM_WRITE_VALUE_DEFAULT),
-        "cuStreamWriteValue32");
-  };
   const auto copy = [&](CUdeviceptr to, CUdeviceptr from) {
+    gathered_.enqueue(stream_.get());
     cuda::check(cuda::driver().cuMemcpyAsync(to, from, row_bytes, stream_.get()), "cuMemcpyAsync");
   };
-  wait(true, number - 1);  // the partner has taken the row before
+  gathered_.wait(word(other, true), number - 1);  // the partner has taken the row before
   copy(opened_->address() + landing, row(round));
-  tell(false);
-  wait(false, number);
+  gathered_.write(word(side_, false), number);
+  gathered_.wait(word(other, false), number);
   copy(row(run_.rounds + round), arena_->address() + landing);
-  tell(true);
+  gathered_.write(word(side_, true), number);
+  gathered_.enqueue(stream_.get());
 }
 
 // Whatever a stream still waits for is there.
@@ -135,7 +128,8 @@ void IpcSide::let_pass() {
 }
 
 std::string IpcSide::exchange(int end, const std::function<std::string()>& stop_wanted) {
-  const std::int64_t limit_ns = now_ns() + static_cast<std::int64_t>(kLimitS * 1e9);
+  std::uint32_t seen = 0;
+  std::int64_t limit_ns = 0;
   for (int round = 0; round < end; ++round) {
     enqueue(round);
     if (round + 1 < end && (round + 1) % kRoundsAtOnce != 0) continue;
@@ -144,6 +138,9 @@ std::string IpcSide::exchange(int end, const std::function<std::string()>& stop_
       if (state == CUDA_SUCCESS) break;
       if (state != CUDA_ERROR_NOT_READY) cuda::check(state, "an exchange of rows");
       std::string wrong = stop_wanted();
+      const std::uint32_t sum = value_of(0, false) + value_of(0, true) + value_of(1, false) + value_of(1, true);
+      if (limit_ns == 0 || sum != seen) limit_ns = now_ns() + static_cast<std::int64_t>(run_.limit_s * 1e9);
+      seen = sum;
       if (wrong.empty() && now_ns() > limit_ns)
         wrong = fmt::format("a word does not come: side 0 sent {} and took {}, side 1 sent {} and took {} of {} rows",
                             value_of(0, false), value_of(0, true), value_of(1, false), value_of(1, true), end);

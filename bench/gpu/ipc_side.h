@@ -1,5 +1,5 @@
 // IpcSide: one of two processes that exchange rows through each other's memory, as ranks in processes do: copies into
-// memory that is opened by a handle, ordered by words that streams write and wait for.
+// memory that is opened by a handle, ordered by words that streams write and wait for by the calls of a run.
 //
 // The two are `gpu-check --check ipc`, which begins, and a peer that it starts (`gpu-check --ipc-peer PID FD`), which
 // answers lines with lines. Words lie in memory that both map.
@@ -13,6 +13,7 @@
 
 #include "backend/execute/cuda/gpu.h"
 #include "backend/execute/cuda/memory.h"
+#include "backend/execute/cuda/stream_words.h"
 
 namespace spscope::gpu_check {
 
@@ -20,6 +21,7 @@ namespace spscope::gpu_check {
 struct IpcRun {
   std::int64_t arena_bytes = 0, row_bytes = 0;
   int rounds = 0;
+  double limit_s = 20;  // of an exchange: once no word has changed for so long, one is lost
 };
 
 class IpcSide {
@@ -41,7 +43,6 @@ class IpcSide {
   void close();
 
  private:
-  static constexpr double kLimitS = 20;
   struct Words {
     std::uint32_t sent, taken;
   };
@@ -60,6 +61,7 @@ class IpcSide {
   const cuda::CurrentContext current_;
   const cuda::Stream stream_;
   const cuda::RegisteredMemory registered_;
+  cuda::StreamWords gathered_;
   IpcRun run_;
   std::unique_ptr<cuda::DeviceMemory> arena_;
   std::unique_ptr<cuda::IpcMemory> opened_;

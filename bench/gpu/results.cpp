@@ -1,6 +1,7 @@
 #include "bench/gpu/results.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -42,6 +43,7 @@ Json machine_json(const Machine& machine, const std::string& out, bool tiny) {
           {"compute_capability", machine.capability},
           {"multiprocessors", machine.num_sms},
           {"memory_bytes", machine.memory_bytes},
+          {"host_memory_bytes", std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE)},
           {"driver", machine.driver},
           {"missing", machine.missing},
           {"nvidia_smi", machine.fake ? std::string() : nvidia_smi(machine, out)}};

@@ -18,7 +18,6 @@ fails() {
   expect_err "${@:3}"
   expect_no_files
 }
-fails 'fail=spscope_attend*:9' 1 SPS-130 'calibrating spscope fake device, attention kernel' 'CUDA_ERROR_LAUNCH_FAILED'
 fails 'memory=3000000' 1 SPS-131 'attention kernel: cuMemAlloc' '--tokens'
 fails 'capability=7.5' 1 SPS-130 'CUDA_ERROR_NO_BINARY_FOR_GPU' 'compute capability 8.0'
 fails 'devices=0' 2 SPS-129 'no GPU that this process may use'

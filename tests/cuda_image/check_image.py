@@ -4,7 +4,9 @@
 
 `registers` reads what ptxas said of each kernel (CUBIN.log): no stack frame, no spills. `instructions` reads the code
 itself: no access to local memory, which is where spills and indexed arrays go; the attention kernels of tensor cores use
-HMMA, LDSM (ldmatrix) and LDGSTS (cp.async). It is skipped where there is no disassembler.
+HMMA, LDSM (ldmatrix) and LDGSTS (cp.async). It prints how long their code goes without HMMA, the branch for a short tile
+included, beside the kernels of FlashAttention-2 in the cubin or library that FLASH_ATTENTION names. It is skipped where there
+is no disassembler.
 """
 import os
 import re
@@ -46,6 +48,13 @@ def instructions_of(cuobjdump, cubin):
     return {name: INSTRUCTION.findall(code) for name, code in zip(parts[1::2], parts[2::2])}
 
 
+def tensor_text(instructions):
+    at = [i for i, word in enumerate(instructions) if word == "HMMA"]
+    longest = max((after - before - 1 for before, after in zip(at, at[1:])), default=0)
+    counts = {word: instructions.count(word) for word in ("HMMA", "LDSM", "LDGSTS", "LDL", "STL")}
+    return f"{len(instructions)} instructions, {counts}, {longest} in a row without HMMA between two of them"
+
+
 def check_instructions(cuobjdump, cubin, names, cores):
     code = instructions_of(cuobjdump, cubin)
     for name in sorted(names - code.keys()):
@@ -54,9 +63,8 @@ def check_instructions(cuobjdump, cubin, names, cores):
         for local in sorted({"LDL", "STL"} & set(instructions)):
             yield f"{name} accesses local memory ({local})"
         if name in cores:
-            counts = {word: instructions.count(word) for word in ("HMMA", "LDSM", "LDGSTS")}
-            print(f"{Path(cubin).name}: {name}: {len(instructions)} instructions, {counts}")
-            for word in [word for word, count in counts.items() if count == 0]:
+            print(f"{Path(cubin).name}: {name}: {tensor_text(instructions)}")
+            for word in sorted({"HMMA", "LDSM", "LDGSTS"} - set(instructions)):
                 yield f"{name} has no {word}"
 
 
@@ -66,6 +74,10 @@ def main(part, table, cuobjdump, *cubins):
         print("skipped: there is no cuobjdump (PyPI: nvidia-cuda-cuobjdump, nvidia-cuda-nvdisasm; scripts/setup cuda)")
         return 77
     wrong = 0
+    if part == "instructions" and (peer := os.environ.get("FLASH_ATTENTION")):
+        for name, instructions in sorted(instructions_of(cuobjdump, peer).items()):
+            if "flash_fwd" in name:
+                print(f"{Path(peer).name}: {name}: {tensor_text(instructions)}")
     for cubin in cubins:
         problems = (check_registers(cubin, names) if part == "registers"
                     else check_instructions(cuobjdump, cubin, names, cores))

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "tests/fake_cuda/fake.h"
 #include "tests/fake_cuda/kernels.h"
 
 namespace spscope::fake_cuda {
@@ -107,7 +108,7 @@ void Allocations::free_locked(std::map<std::uintptr_t, Allocation>::iterator at)
   if (allocation.kind != MemoryKind::kRegistered)
     mmap(reinterpret_cast<void*>(allocation.mapped), allocation.mapped_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-  if (allocation.file >= 0) close(allocation.file);
+  if (allocation.file >= 0 && fake().settings.stale == 0) close(allocation.file);
   live_.erase(at);
   if (allocation.kind != MemoryKind::kRegistered) freed_[allocation.begin] = allocation;
 }

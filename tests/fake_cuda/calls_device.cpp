@@ -166,7 +166,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     CUctx_st& primary = *fake().contexts[static_cast<std::size_t>(device)];
     require_sound(primary);
     const std::lock_guard lock(fake().mutex);
-    ++primary.users;
+    if (primary.users++ == 0) ++fake().contexts_made;
     *context = &primary;
   });
 }

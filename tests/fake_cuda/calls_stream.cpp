@@ -32,6 +32,7 @@ std::uint32_t& word_at(CUdeviceptr address, CUresult result, const char* what) {
 std::function<void()> write_word(const char* what, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   if (flags != CU_STREAM_WRITE_VALUE_DEFAULT) throw Fault{CUDA_ERROR_NOT_SUPPORTED, "a word written with flags"};
   word_at(address, CUDA_ERROR_INVALID_VALUE, what);
+  if (++fake().words == fake().settings.lost) return [] {};
   return [=] { Word(word_at(address, CUDA_ERROR_ILLEGAL_ADDRESS, what)).store(value); };
 }
 
@@ -81,7 +82,7 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
-CUresult cuStreamCreateWithPriority(CUstream* created, unsigned flags, int) {
+CUresult cuStreamCreateWithPriority(CUstream* created, unsigned flags, int priority) {
   return call([&] {
     CUctx_st& context = current_context();
     if (flags != CU_STREAM_NON_BLOCKING)
@@ -91,6 +92,7 @@ CUresult cuStreamCreateWithPriority(CUstream* created, unsigned flags, int) {
     auto stream = std::make_unique<CUstream_st>();
     stream->context = &context;
     stream->number = static_cast<int>(driver.streams.size()) + 1;
+    stream->priority = priority;
     stream->queue = queue_for(driver, context.device, stream->number);
     *created = stream.get();
     driver.streams.push_back(std::move(stream));
@@ -134,10 +136,6 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
   });
 }
 
-CUresult cuStreamWriteValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
-  return call([&] { enqueue(made(handle), write_word("cuStreamWriteValue32", address, value, flags)); });
-}
-
 CUresult cuStreamWaitValue32(CUstream handle, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return call([&] {
     CUstream_st& stream = made(handle);
@@ -150,6 +148,7 @@ CUresult cuStreamBatchMemOp(CUstream handle, unsigned count, CUstreamBatchMemOpP
     constexpr const char* kCall = "cuStreamBatchMemOp";
     CUstream_st& stream = made(handle);
     if (count == 0 || count > 256 || flags != 0) throw Fault{CUDA_ERROR_INVALID_VALUE, kCall};
+    ++fake().word_calls;
     std::vector<std::function<void()>> work;
     for (const CUstreamBatchMemOpParams& word : std::span(words, count)) {
       if (word.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)

@@ -105,9 +105,17 @@ const char* spscope_fake_cuda_fault() {
   return driver.fault.c_str();
 }
 
-long long spscope_fake_cuda_launches() {
+long long spscope_fake_cuda_count(const char* what) {
   spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
   const std::lock_guard lock(driver.mutex);
+  const std::string_view of = what;
+  if (of == "contexts") return driver.contexts_made;
+  if (of == "modules") return std::ssize(driver.modules);
+  if (of == "words") return driver.words;
+  if (of == "calls for words") return driver.word_calls;
+  if (of == "urgent streams")
+    return std::ranges::count_if(driver.streams, [](const auto& s) { return s->priority < 0; });
+  if (of == "made") return driver.allocations.made() + std::ssize(driver.streams) + std::ssize(driver.events);
   long long launches = 0;
   for (const auto& [kernel, times] : driver.launches) launches += times;
   return launches;
@@ -119,12 +127,6 @@ long long spscope_fake_cuda_launches_of(const char* kernel, unsigned blocks) {
   return driver.launches[{kernel, blocks}];
 }
 
-long long spscope_fake_cuda_modules() {
-  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
-  const std::lock_guard lock(driver.mutex);
-  return static_cast<long long>(driver.modules.size());
-}
-
 long long spscope_fake_cuda_enqueued(long long* most) {
   spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
   const std::lock_guard lock(driver.mutex);
@@ -132,10 +134,4 @@ long long spscope_fake_cuda_enqueued(long long* most) {
   *most = 0;
   for (const auto& [thread, calls] : driver.enqueued) all += calls, *most = std::max(*most, calls);
   return all;
-}
-
-long long spscope_fake_cuda_made() {
-  spscope::fake_cuda::FakeDriver& driver = spscope::fake_cuda::fake();
-  const std::lock_guard lock(driver.mutex);
-  return driver.allocations.made() + static_cast<long long>(driver.streams.size() + driver.events.size());
 }

@@ -38,6 +38,7 @@ struct CUstream_st {
   CUctx_st* context = nullptr;
   std::shared_ptr<spscope::fake_cuda::Queue> queue;
   int number = 0;  // counted from 1
+  int priority = 0;
   std::atomic<bool> destroyed = false;
   std::mutex mutex;  // of both counts
   std::condition_variable ended;
@@ -95,6 +96,8 @@ struct FakeDriver {
   std::vector<std::unique_ptr<CUmod_st>> modules;
   std::map<int, std::vector<std::shared_ptr<Queue>>> queues;  // by device: that streams share, with Settings::queues
   std::map<std::thread::id, long long> enqueued;              // by thread: calls that enqueued work
+  std::atomic<int> words = 0, word_calls = 0;                 // that streams write; calls that enqueued them, or waits
+  int contexts_made = 0;                                      // retained by nobody before
   std::string fault;                                          // the first one, in words
 };
 

@@ -20,12 +20,12 @@ class FakeCuda {
   FakeCuda(const FakeCuda&) = delete;
 
   std::string fault() const { return call<decltype(spscope_fake_cuda_fault)>("spscope_fake_cuda_fault"); }
-  long long modules() const { return call<decltype(spscope_fake_cuda_modules)>("spscope_fake_cuda_modules"); }
-  long long made() const { return call<decltype(spscope_fake_cuda_made)>("spscope_fake_cuda_made"); }
+  long long count(const char* what) const {
+    return call<decltype(spscope_fake_cuda_count)>("spscope_fake_cuda_count", what);
+  }
   long long enqueued(long long& most) const {
     return call<decltype(spscope_fake_cuda_enqueued)>("spscope_fake_cuda_enqueued", &most);
   }
-  long long launches() const { return call<decltype(spscope_fake_cuda_launches)>("spscope_fake_cuda_launches"); }
   long long launches_of(const char* kernel, unsigned blocks) const {
     return call<decltype(spscope_fake_cuda_launches_of)>("spscope_fake_cuda_launches_of", kernel, blocks);
   }

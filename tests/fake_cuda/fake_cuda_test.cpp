@@ -85,37 +85,11 @@ TEST(FakeCuda, CopiesOutsideOfAllocationsAreRefused) {
   EXPECT_EQ(driver().cuMemcpyHtoDAsync(memory.address() + 48, words.data(), 16, stream), CUDA_SUCCESS);
 }
 
-// A MiB takes 10 us at least.
-TEST(FakeCuda, ASlowDeviceTakesSoManyTimesAsLong) {
-  const FakeCuda fake("slow=1000");
-  TestGpu gpu;
-  const DeviceMemory memory(gpu.context, 1 << 20);
-  const Event begin(gpu.context, EventTiming::kTimed), end(gpu.context, EventTiming::kTimed);
-  check(driver().cuEventRecord(begin.get(), gpu.stream.get()), "cuEventRecord");
-  check(driver().cuMemsetD8Async(memory.address(), 1, 1 << 20, gpu.stream.get()), "cuMemsetD8Async");
-  check(driver().cuEventRecord(end.get(), gpu.stream.get()), "cuEventRecord");
-  check(driver().cuStreamSynchronize(gpu.stream.get()), "cuStreamSynchronize");
-  EXPECT_GE(elapsed_ns(begin, end), 5e6);
-}
-
 TEST(CudaModule, SharedMemoryThatNoBlockMayHaveIsRefused) {
   const FakeCuda fake;
   TestGpu gpu;
   EXPECT_NE(gpu.module.function("fake_fill", 60'000), nullptr);
   EXPECT_THAT(error_of([&] { gpu.module.function("fake_fill", 300'000); }), HasSubstr("300000 bytes of shared memory"));
-}
-
-TEST(CudaContext, PeersReachEachOtherWhereTheHardwareCan) {
-  {
-    const FakeCuda fake("devices=2");
-    const CudaContext first(0), second(1);
-    EXPECT_TRUE(enable_peer_access(first, second));
-    EXPECT_TRUE(enable_peer_access(first, second));
-    EXPECT_TRUE(enable_peer_access(first, first));
-  }
-  const FakeCuda fake("devices=2 peer=0");
-  const CudaContext first(0), second(1);
-  EXPECT_FALSE(enable_peer_access(first, second));
 }
 
 TEST(Driver, ErrorsNameTheCallAndTheReason) {

@@ -25,7 +25,8 @@ struct Number {
 constexpr Number kNumbers[] = {
     {"devices", &Settings::devices}, {"sms", &Settings::num_sms},   {"driver", &Settings::driver_version},
     {"peer", &Settings::peer},       {"pitch", &Settings::pitch},   {"unready", &Settings::unready},
-    {"queues", &Settings::queues},   {"jitter", &Settings::jitter}, {"slow", &Settings::slow}};
+    {"queues", &Settings::queues},   {"jitter", &Settings::jitter}, {"slow", &Settings::slow},
+    {"lost", &Settings::lost},       {"stale", &Settings::stale}};
 
 // "ATTEND:3" -> "ATTEND" and 3.
 std::pair<std::string, int> counted(const std::string& value) {

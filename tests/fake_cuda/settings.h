@@ -12,6 +12,8 @@
 //   peer=0           GPUs cannot reach each other's memory
 //   pitch=0          cuMemcpy2DAsync() refuses pitches, as it may within a device
 //   unready=N        the first N questions for the time of an event are answered by "not ready"
+//   lost=N           the N-th word (from 1) that a stream of the process writes is lost
+//   stale=1          other processes can open memory that was given up
 //   queues=1         streams of a device share so many hardware queues: what waits at the head of one holds up the rest
 //   jitter=7         every piece of work begins up to 0.2 ms late, by a generator with this seed
 //   rank=1           the failures below happen only in the process of this MPI rank
@@ -50,7 +52,7 @@ struct Settings {
   int slow = 1;
   int driver_version = 0;  // 0: that of <cuda.h>
   int peer = 1, pitch = 1;
-  int unready = 0;
+  int unready = 0, lost = 0, stale = 0;
   int queues = 0;  // 0: each stream has its own
   int jitter = 0;  // 0: none
   std::vector<std::unique_ptr<PlantedFailure>> failures;

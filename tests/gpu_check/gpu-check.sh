@@ -28,6 +28,7 @@ judge() { "$PYTHON" -B "$SOURCE_DIR/tests/gpu_check/judge.py" "$@" || fail "$*";
 # Without a GPU all checks are skipped.
 export CUDA_VISIBLE_DEVICES=
 expect 0 --list
+awk '$1 == "calibrate" { exit (s + $2 > 45) } { s += $2 }' out || fail "a budget of 60 s does not leave a profile"
 expect 1 --out none
 judge none no_device
 grep -q '^| pack | skipped | 0.0 | not measured: no device |$' none/results.md || fail "results.md"
@@ -36,7 +37,6 @@ grep -q 'not measured: no device' out || fail "--check without a device"
 expect 2 --budget 29
 expect 2 --rounds few
 expect 2 --only nothing
-expect 2 --fast
 
 # On the emulated driver.
 unset CUDA_VISIBLE_DEVICES
@@ -59,7 +59,7 @@ SPSCOPE_FAKE_CUDA="devices=2 memory=600000000" expect 0 --tiny --only layer-erro
 judge first only_gpu "$(cat seen)"
 
 # On a GPU that is 20 times slower a budget of 30 s is kept: there is no time for racecheck, and what has not ended is stopped.
-# What was archived is what stands in the folder, also when gpu-check is killed, whose check then ends, too.
+# What was archived is what stands in the folder, also when gpu-check is killed, whose check and what it started then end, too.
 judge_archive() {
   mkdir -p unpacked
   tar -xzf checked.tgz -C unpacked
@@ -74,10 +74,10 @@ expect 1 --tiny --only doctor --only one-sided --only ipc --only racecheck --bud
 grep -qE '^left out for lack of time: .*racecheck$' out || fail "what it left out"
 judge_archive budget skipped racecheck "no time is left" none
 rm checked.tgz
-"$GPU_CHECK" --tiny --only measure --only conformance-8 --archive checked.tgz --out killed >out 2>&1 &
-until grep -q 'measure.*passed' out; do kill -0 $! || fail "it ended"; sleep 0.1; done
+"$GPU_CHECK" --tiny --only measure --only calibrate --archive checked.tgz --out killed >out 2>&1 &
+until pgrep -f "$work/killed/calibrate/spscope" >/dev/null; do kill -0 $! || fail "it ended"; sleep 0.1; done
 kill -9 $!
-for i in {50..0}; do pgrep -f "$work/killed/conformance-8" >/dev/null || break; [ "$i" -gt 0 ] || fail "its check goes on"; sleep 0.1; done
+for i in {50..0}; do pgrep -f "$work/killed/calibrate" >/dev/null || break; [ "$i" -gt 0 ] || fail "its check goes on"; sleep 0.1; done
 judge_archive killed none_failed
 expect 0 --tiny --only measure --only pack --rounds 1 --resume --archive checked.tgz --out killed
 ! grep -q '^measure' out || fail "--resume runs what has passed"
@@ -97,15 +97,26 @@ grep -qE '^only B ran .*measure' out || fail "a check that only the second has"
 grep -qE '^pack +[a-z].* - +[0-9.e+-]+ +- ' out || fail "a figure that is no number"
 
 # What has passed is not run again; what failed, or was skipped (collect-nccl), is.
-SPSCOPE_FAKE_CUDA='fail=spscope_attend*:1' expect 1 --tiny --only measure --out fake
+SPSCOPE_FAKE_CUDA='fail=spscope_attend*:1' expect 1 --tiny --only measure --only run --out fake
 judge fake failed measure CUDA_ERROR
+judge fake failed run "without collectors the run fails, too"
 STUB_ERRORS=1 expect 1 --tiny --only racecheck --out fake
 judge fake failed racecheck "it found errors"
 expect 0 --tiny --resume --out fake
-[ "$(grep -cE '^[a-z][a-z0-9-]* +(passed|skipped|failed)' out)" -le 3 ] || fail "--resume runs what has passed"
+[ "$(grep -cE '^[a-z][a-z0-9-]* +(passed|skipped|failed)' out)" -le 4 ] || fail "--resume runs what has passed"
 judge fake none_failed
 
 grep -q '^| attention-8k | .*stub of PyTorch' fake/results.md || fail "facts in results.md"
+
+# A word that a stream loses, a handle whose memory is gone and opens all the same, and a process that ends early.
+SPSCOPE_FAKE_CUDA=lost=100 expect 1 --tiny --only ipc --out ipc
+judge ipc failed ipc "a word does not come: side 0 sent 50 and took 49"
+SPSCOPE_FAKE_CUDA=stale=1 expect 1 --tiny --only ipc --out ipc
+judge ipc failed ipc "a handle of memory that is freed can be opened"
+SPSCOPE_FAKE_CUDA=lost=1 "$GPU_CHECK" --check ipc --tiny --out ipc >out 2>&1 &
+until peer=$(pgrep -P $!); do kill -0 $! || fail "it ended"; sleep 0.1; done
+kill -9 "$peer"
+if wait $! || ! grep -q 'with signal 9' out; then fail "how a process ended"; fi
 
 # Results of another driver are not mixed with these, and those without a GPU give way; a missing PyTorch skips the
 # comparison alone, and an mpirun of another MPI is none.

@@ -15,7 +15,7 @@ def no_device(machine, checks):
 
 def emulated(machine, checks):
     """All of it on the emulated driver: right, every limit of the issue there, none of them compared."""
-    assert machine["fake"] and machine["gpu"] == "spscope fake device"
+    assert machine["fake"] and machine["gpu"] == "spscope fake device" and machine["host_memory_bytes"] > 0
     assert {name for name, check in checks.items() if check["status"] != "passed"} <= {"processes", "collect-nccl"}, checks
     figures = [(name, figure) for name, check in checks.items() for figure in check.get("figures", [])]
     assert {figure["verdict"] for _, figure in figures if "limit" in figure} == {"not compared: fake device"}

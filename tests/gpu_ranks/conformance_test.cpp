@@ -43,7 +43,7 @@ void expect_right(const Plan& plan, const Request& request, const Activations& a
   const FakeCuda fake(gpus);
   ExecuteOptions options = gpu_options();
   std::vector<long long> allocations;
-  options.on_run = [&](int, int) { allocations.push_back(fake.made()); };
+  options.on_run = [&](int, int) { allocations.push_back(fake.count("made")); };
   const ExecuteResult result = execute(plan, request, activations, options);
   EXPECT_EQ(reference.check(result.outputs).verdict, Verdict::kPassed);
   EXPECT_EQ(result.traffic.sent, bytes_sent(plan));
@@ -132,7 +132,7 @@ TEST(GpuConformance, EachOfEightDevicesHasAThreadThatEnqueues) {
   EXPECT_EQ(Reference(request, activations, VerifyExtent::kFull, 0).check(result.outputs).verdict, Verdict::kPassed);
   ASSERT_EQ(result.host_post_ns.size(), 8u);
   EXPECT_GT(*std::ranges::min_element(result.host_post_ns), 0);
-  EXPECT_EQ(fake.modules(), 8);
+  EXPECT_EQ(fake.count("modules"), 8);
   long long most = 0;
   const long long all = fake.enqueued(most);
   EXPECT_LE(5 * most, all);

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "backend/execute/cuda/op_work.h"
 #include "backend/execute/cuda/peer_copies.h"
@@ -62,28 +64,54 @@ TEST(GpuCopies, AMessageOfHeadsIsOneCopyForEachTensorAndSample) {
   EXPECT_GT(messages, 0);
 }
 
-TEST(GpuLaunches, AProcessLoadsTheKernelsOnceForAllItsRuns) {
+TEST(GpuLaunches, AProcessMakesTheContextOnceAndRepeatsTakeNothing) {
   const Request request = make_request(kEven, *find_pattern("dense"), 2, Dtype::kBf16);
-  const FakeCuda fake;
+  const Plan plan = plan_of(request, "ring");
+  const FakeCuda fake("times=planted");
   for (const char* const strategy : {"ulysses", "ring", "ulysses"}) run(request, strategy);
-  EXPECT_EQ(fake.modules(), 1);
+  const long long urgent = fake.count("urgent streams");
+  std::vector<long long> made;
+  ExecuteOptions options;
+  options.device = "cuda";
+  options.repeats = 20;
+  options.on_run = [&](int, int) { made.push_back(fake.count("made")); };
+  execute(plan, request, generate_activations(request, 1), options);
+  EXPECT_EQ(made, std::vector<long long>(20, made.front()));
+  EXPECT_EQ(fake.count("contexts"), 1);
+  EXPECT_EQ(fake.count("modules"), 1);
+  // Streams that communicate are served before those that compute.
+  std::set<std::pair<int, int>> communicating;
+  for (const Op& op : plan.ops)
+    if (plan.post_of(op).lane > 0) communicating.emplace(op.rank, plan.post_of(op).lane);
+  EXPECT_FALSE(communicating.empty());
+  EXPECT_EQ(fake.count("urgent streams") - urgent, std::ssize(communicating));
+}
+
+// An op says that it has ended, an exchange also that it posts and that it has its data. Nobody waits for the post of
+// another op. An exchange waits for all its partners in one call, and for those that take from it.
+TEST(GpuLaunches, NeighbouringWordsAreOneCall) {
+  const FakeCuda fake("devices=4");
+  const Request request = make_request(kEven, *find_pattern("dense"), 4, Dtype::kBf16);
+  const Plan plan = plan_of(request, "ulysses");
+  constexpr int kRuns = 2;  // in the second one peers can reach each other already
+  for (int i = 0; i < kRuns; ++i) run(request, "ulysses");
+  const auto exchanges = std::ranges::count_if(plan.ops, [&](const Op& op) { return communicates(plan.kind_of(op)); });
+  EXPECT_EQ(fake.count("words"), kRuns * (std::ssize(plan.ops) + 2 * exchanges));
+  EXPECT_LE(fake.count("calls for words"), kRuns * (std::ssize(plan.ops) + 4 * exchanges));
 }
 
 TEST(GpuLaunches, RowsThatAreAttendedOnceAreFinishedByTheSameKernel) {
   const auto launches_of = [](const char* strategy) {
     const FakeCuda fake;
     run(make_request(kEven, *find_pattern("dense"), 2, Dtype::kFp32), strategy, 2);
-    return fake.launches();
+    return fake.count("launches");
   };
   EXPECT_EQ(launches_of("ulysses"), 2 * 2);   // an attend for each rank and repeat
   EXPECT_EQ(launches_of("ring"), 2 * 2 * 3);  // two steps and a finish
 }
 
-// Of a head the stretches with the most keys, one head after the other; of the last ones, of all heads, likewise.
-TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
-  namespace kc = kernels::cuda;
-  constexpr TestedWorkload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 32, 24}, .block = 8};
-  const Request request = make_request(kLong, *find_pattern("sparge"), 1, Dtype::kFp32);
+// The attend of one rank on a GPU of 4 SMs.
+cuda::Launch attend_of(const Request& request, cuda::LaunchTable& table) {
   const Plan plan = plan_of(request, "single");
   const MemoryLayout layout(plan);
   cuda::DeviceSlots slots(plan, layout);
@@ -91,21 +119,31 @@ TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
   CellFinder finder(plan, layout);
   cuda::GpuFacts gpu;
   gpu.major = 9, gpu.num_sms = 4;
+  for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
+    if (plan.kind_of(plan.ops[static_cast<std::size_t>(id)]) == PostKind::kAttend)
+      return cuda::make_work(plan, cuda::plan_op(plan, request, finder, slots, id), slots, gpu, table).launches.front();
+  throw std::runtime_error("the plan attends nothing");
+}
+
+// Blocks of 64 tokens that meet the same keys are rows for the kernel of 128.
+TEST(GpuLaunches, NeighboursWithEqualKeysAreJoined) {
+  constexpr TestedWorkload kWide{.name = "wide", .heads = 1, .head_dim = 64, .grid = {1, 16, 16}, .block = 64};
+  cuda::LaunchTable table;
+  const cuda::Launch attend = attend_of(make_request(kWide, *find_pattern("dense"), 1, Dtype::kBf16), table);
+  EXPECT_EQ(attend.kernel.name, "spscope_attend_mma_128x64");
+  EXPECT_EQ(attend.num_blocks, 2u);
+}
+
+// Of a head the stretches with the most keys, one head after the other; of the last ones, of all heads, likewise.
+TEST(GpuLaunches, BlocksOfAHeadFollowEachOther) {
+  namespace kc = kernels::cuda;
+  constexpr TestedWorkload kLong{.name = "long", .heads = 4, .head_dim = 8, .grid = {1, 32, 24}, .block = 8};
   const std::size_t tail = 8 * 4;
-  std::vector<std::byte> table_bytes;
-  const auto attend = [&] {
-    cuda::LaunchTable table;
-    for (OpId id = 0; id < static_cast<OpId>(plan.ops.size()); ++id)
-      if (plan.kind_of(plan.ops[static_cast<std::size_t>(id)]) == PostKind::kAttend) {
-        const cuda::OpWork work =
-            cuda::make_work(plan, cuda::plan_op(plan, request, finder, slots, id), slots, gpu, table);
-        table_bytes.assign(table.bytes().begin(), table.bytes().end());
-        return std::get<kc::Attend>(work.launches.front().argument);
-      }
-    throw std::runtime_error("the plan attends nothing");
-  }();
+  cuda::LaunchTable table;
+  const auto attend =
+      std::get<kc::Attend>(attend_of(make_request(kLong, *find_pattern("sparge"), 1, Dtype::kFp32), table).argument);
   const auto* const rows =
-      reinterpret_cast<const kc::AttendRows*>(table_bytes.data() + reinterpret_cast<std::uintptr_t>(attend.rows));
+      reinterpret_cast<const kc::AttendRows*>(table.bytes().data() + reinterpret_cast<std::uintptr_t>(attend.rows));
   const std::span pieces(rows, static_cast<std::size_t>(attend.num_rows));
   ASSERT_GT(pieces.size(), 3 * tail);
   const auto head = pieces.first(pieces.size() - tail);

@@ -29,7 +29,8 @@ IF_PRESENT = {"sudo": "without it scripts/setup installs nothing and says so",
               "ccache": "without it builds for edits take longer",
               "nvcc": "scripts/setup cuda brings it, and without it there are no kernels for GPUs",
               "cuobjdump": "scripts/setup cuda brings it, and tests/cuda_image skips its check without it",
-              "clang-format": "tests/lint skips its check", "srun": "samples/slurm is for machines that have Slurm"}
+              "git": "tests/gpu_check leaves the size of the files out without it", "clang-format": "tests/lint skips its check",
+              "srun": "samples/slurm is for machines that have Slurm"}
 
 
 def read_packages(text):
@@ -125,6 +126,12 @@ def shell_functions(text):
     return set(re.findall(r"(?m)^\s*(\w+)\s*\(\)", text))
 
 
+def unquoted(match):
+    """A string of a shell script without its text, but for what follows a `$(`."""
+    rest = "".join(match.group()[:-1].partition("$(")[1:]) if match.group()[0] == '"' else ""
+    return '""' + re.sub(r"'[^'\n]*'", "''", rest)
+
+
 def shell_commands(text, builtins, sourced=""):
     """Names in command position of a shell script: what it runs, other than builtins, its functions and `sourced` ones.
 
@@ -135,8 +142,7 @@ def shell_commands(text, builtins, sourced=""):
     text = re.sub(r"-c '[^']*'", "-c ''", text)
     text = re.sub(r"(?m)(^|\s)#.*$", " ", text)
     text = re.sub(r"\\\n", " ", text)
-    text = re.sub(r"'[^'\n]*'", "''", text)
-    text = re.sub(r'"(?:[^"\\]|\\.)*"', lambda match: '""' + "".join(match.group()[:-1].partition("$(")[1:]), text)
+    text = re.sub(r""""(?:[^"\\]|\\.)*"|'[^']*'""", unquoted, text)
     text = re.sub(r"\+?=\([^)]*\)|\$\(\(.*?\)\)", "=x", text)
     text = re.sub(r"(?m)^[ \t]*[\w*.|-]+\)", "", text)
     own = shell_functions(text) | shell_functions(sourced)

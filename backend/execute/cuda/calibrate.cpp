@@ -231,7 +231,7 @@ void GpuCalibration::measure_host() {
     copy = measure_memory_copy(bench_, message_bytes(), kRestShare * options_.seconds);
   });
   cost.host_ns_per_launch = launch.host_ns.value;
-  set("cost.host_ns_per_launch", "measured: enqueueing a kernel with its events and words", launch.host_ns.spread);
+  set("cost.host_ns_per_launch", "measured: enqueueing a kernel with its events and its word", launch.host_ns.spread);
   // The fit is to times between events of one op, which the gap to the next one is not in.
   result_.launch_gap_ns = launch.gap_ns.value;
   cost.attend_ns_per_launch += launch.gap_ns.value;

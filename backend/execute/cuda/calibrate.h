@@ -14,7 +14,7 @@
 // the time of an attention beside n held SMs (held_processors.h) over its time alone, medians, at least 1. Copy engines
 // take no SM and send from where data lies: with n = 0 the slow-down is 1, and messages are not packed.
 //
-// Host. host_ns_per_launch: how long it takes to enqueue a kernel with its events and words; host_ns_per_hop, and
+// Host. host_ns_per_launch: how long it takes to enqueue a kernel with its events and its word; host_ns_per_hop, and
 // host_ns_per_collective: the same of one rank's part of an exchange. From the same launches comes the gap: what the
 // device takes for all of them, enqueued before the first begins, less what they take alone. It is added to
 // attend_ns_per_launch.

@@ -68,8 +68,11 @@ void HeldProcessors::end() {
     return;
   throw Error(
       ErrorCode::kDeviceFailed,
-      fmt::format("{} SMs could not be held beside an attention: blocks shared them, or waited too long", count_),
-      "end other programs on the GPU (`nvidia-smi`), or try fewer with --comm-sms");
+      fmt::format(
+          "{} SMs could not be held beside an attention: blocks shared an SM, or the attention waited for them, "
+          "as it does where both streams share a hardware queue",
+          count_),
+      "end other programs on the GPU (`nvidia-smi`), unset CUDA_DEVICE_MAX_CONNECTIONS, or try fewer with --comm-sms");
 }
 
 }  // namespace spscope::cuda

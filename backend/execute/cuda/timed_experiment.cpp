@@ -6,6 +6,7 @@
 #include "backend/base/ids.h"
 #include "backend/base/median.h"
 #include "backend/execute/cuda/driver.h"
+#include "backend/execute/cuda/stream_words.h"
 
 namespace spscope::cuda {
 namespace {
@@ -72,7 +73,7 @@ Measured measure_slowdown(const Experiment& attention, int held_sms, double seco
   return {std::max(1.0, median(beside_ns) / std::max(1.0, median(alone_ns))), measured(ratios).spread};
 }
 
-// What Enqueuer does for an op of compute, and twice its word.
+// What Enqueuer does for an op of compute.
 LaunchTimes measure_launches(const Experiment& small, double seconds, const Bench& bench) {
   constexpr int kLaunches = 16;
   TimedExperiment experiment(small, bench.gpu);
@@ -81,6 +82,7 @@ LaunchTimes measure_launches(const Experiment& small, double seconds, const Benc
   const Event event(bench.gpu.context(), EventTiming::kTimed);
   const HostMemory word(bench.gpu.context(), sizeof(std::uint32_t));
   const Event begin(bench.gpu.context(), EventTiming::kTimed), end(bench.gpu.context(), EventTiming::kTimed);
+  StreamWords words;
   std::vector<double> host_ns, gap_ns;
   repeat_rounds(seconds, [&] {
     double alone_ns = 0;
@@ -95,12 +97,11 @@ LaunchTimes measure_launches(const Experiment& small, double seconds, const Benc
         for (const Step& step : experiment.steps().steps()) {
           if (step.work.launches.empty()) continue;
           ++launches;
-          for (int stage = 0; stage < 2; ++stage) {
-            check(driver().cuEventRecord(event.get(), stream), "cuEventRecord");
-            check(driver().cuStreamWriteValue32(stream, word.address(), 1, CU_STREAM_WRITE_VALUE_DEFAULT),
-                  "cuStreamWriteValue32");
-            if (stage == 0) bench.gpu.enqueue(step.work, stream);
-          }
+          check(driver().cuEventRecord(event.get(), stream), "cuEventRecord");
+          bench.gpu.enqueue(step.work, stream);
+          check(driver().cuEventRecord(event.get(), stream), "cuEventRecord");
+          words.write(word.address(), 1);
+          words.enqueue(stream);
         }
       host_ns.push_back(static_cast<double>(now_ns() - begin_ns) / std::max(1, launches));
       check(driver().cuEventRecord(end.get(), stream), "cuEventRecord");

@@ -1,6 +1,6 @@
 // Fibers: stacks that one host thread switches between, for the threads of an emulated block. A switch saves what the
-// calling convention asks a function to keep, which takes a few nanoseconds (fiber_x86_64.cpp); other processors use
-// the C library's contexts (fiber_ucontext.cpp), a hundred times slower.
+// calling convention asks a function to keep, which takes a few nanoseconds (x86_64/fiber.cpp); other processors use
+// the C library's contexts (ucontext/fiber.cpp), a hundred times slower.
 #pragma once
 
 #include <cstddef>

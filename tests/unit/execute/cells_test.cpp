@@ -8,6 +8,7 @@
 #include <new>
 #include <thread>
 
+#include "backend/base/result.h"
 #include "backend/execute/cpu/buffer_store.h"
 #include "backend/execute/cpu/copy.h"
 #include "backend/execute/lanes/run_control.h"
@@ -191,15 +192,11 @@ TEST(Activations, BadArraysAreAllNamed) {
   EXPECT_NO_THROW(make_activations(request, arrays));
   arrays[0].q.pop_back();
   arrays[0].v[7] = std::numeric_limits<float>::infinity();
-  try {
-    make_activations(request, arrays);
-    FAIL();
-  } catch (const Error& error) {
-    ASSERT_EQ(error.problems().size(), 2u);
-    EXPECT_EQ(error.problems()[0].field, "activations.0.q");
-    EXPECT_EQ(error.problems()[1].field, "activations.0.v");
-    EXPECT_NE(std::string(error.problems()[1].message).find("inf at element 7"), std::string::npos);
-  }
+  const std::optional<Error> error = failure_of([&] { make_activations(request, arrays); });
+  ASSERT_TRUE(error && error->problems().size() == 2);
+  EXPECT_EQ(error->problems()[0].field, "activations.0.q");
+  EXPECT_EQ(error->problems()[1].field, "activations.0.v");
+  EXPECT_NE(error->problems()[1].message.find("inf at element 7"), std::string::npos);
 }
 
 // Finite as they are given, and not in bf16; finite themselves, and not their scores or sums.
@@ -208,12 +205,8 @@ TEST(Activations, ThatOverflowAreRefusedBeforeAnyStrategyRuns) {
     const Request request = small_request(1, dtype);
     std::vector<AttentionInput> arrays(1, generate_activations(request, 1).attentions[0]);
     change(arrays[0]);
-    try {
-      make_activations(request, std::move(arrays));
-    } catch (const Error& error) {
-      return error.problems().at(0).field;
-    }
-    return "none";
+    const std::optional<Error> error = failure_of([&] { make_activations(request, std::move(arrays)); });
+    return error ? error->problems().at(0).field : "none";
   };
   const auto one_large = [](AttentionInput& input) { input.q[3] = 3.4e38f; };
   EXPECT_EQ(field_of(Dtype::kBf16, one_large), "activations.0.q");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/base/clock.h"
+#include "backend/base/result.h"
 #include "backend/execute/lanes/run_control.h"
 #include "kernels/gemm.h"
 #include "tests/unit/execute/execute_cases.h"
@@ -48,12 +49,8 @@ struct RingOf4 {
 };
 
 Error error_of(const RingOf4& ring, const ExecuteOptions& options) {
-  try {
-    execute(ring.plan, ring.request, ring.activations, options);
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorCode::kInternal, "nothing was thrown"};
+  const auto failure = failure_of([&] { execute(ring.plan, ring.request, ring.activations, options); });
+  return failure ? *failure : Error(ErrorCode::kInternal, "nothing was thrown");
 }
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }

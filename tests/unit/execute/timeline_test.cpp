@@ -140,9 +140,6 @@ TEST(Executors, AreFoundByTheirPair) {
   EXPECT_EQ(find_executor("cpu", "cpu"), nullptr);
 }
 
-using testing::plan_of;
-using testing::small_request;
-
 TEST(Measure, ComputeHasTimesAndCommunicationHasNone) {
   for (const MeasureLoad load : {MeasureLoad::kAlone, MeasureLoad::kLoaded})
     for (const char* strategy : {"single", "ulysses", "ring"}) {

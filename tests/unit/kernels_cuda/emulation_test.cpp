@@ -54,12 +54,6 @@ void two_writers(const Numbers&) {
   if (thread_index() % 32 == 0) store_shared(8, static_cast<float>(thread_index()));
 }
 void halves_of_a_word(const Numbers&) { store_shared(2u * thread_index(), Bf16{1}); }
-void warp_order_is_not_block_order(const Numbers&) {
-  if (thread_index() == 3) store_shared(0, 1.0f);
-  sync_warp();
-  if (thread_index() == 9) load_shared<float>(0);   // the same warp: ordered
-  if (thread_index() == 40) load_shared<float>(0);  // another one: not
-}
 void read_what_nobody_wrote(const Numbers&) { load_shared<float>(128); }
 void beyond_shared(const Numbers&) { store_shared(kSharedBytes - 2, 1.0f); }
 void misaligned_shared(const Numbers&) { store_shared(2, 1.0f); }
@@ -81,7 +75,6 @@ TEST(Emulation, ReportsWhatADeviceWouldNotSurviveOrDoTheSameTwice) {
   EXPECT_THAT(run<planted_race>(64), HasSubstr("thread 40: byte 0 of shared memory is written, and thread"));
   EXPECT_THAT(run<two_writers>(64), HasSubstr("is written, and thread 0 wrote it without a barrier"));
   EXPECT_EQ(run<halves_of_a_word>(64), "") << "neighbours in a word are no race";
-  EXPECT_THAT(run<warp_order_is_not_block_order>(64), HasSubstr("thread 40: byte 0"));
   EXPECT_THAT(run<read_what_nobody_wrote>(32), HasSubstr("nothing was written there"));
   EXPECT_THAT(run<beyond_shared>(32), HasSubstr("bytes 4094 to 4097 of shared memory, which has 4096"));
   EXPECT_THAT(run<misaligned_shared>(32), HasSubstr("at 2, which is not a multiple of 4"));
