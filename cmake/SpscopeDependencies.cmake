@@ -7,6 +7,7 @@ find_package(SQLite3 REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(libpng REQUIRED IMPORTED_TARGET libpng)
 
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 find_package(HWY REQUIRED)
@@ -42,11 +43,11 @@ if(SPSCOPE_IMGUI_DIR)
     message(FATAL_ERROR "SPSCOPE_IMGUI_DIR=${SPSCOPE_IMGUI_DIR} is not a source tree of Dear ImGui: it has no "
                         "backends/imgui_impl_opengl3.cpp")
   endif()
-  set(spscope_gui_packages glfw3 egl opengl freetype2 libpng)
+  set(spscope_gui_packages glfw3 egl opengl freetype2)
 else()
-  set(spscope_gui_packages imgui glfw3 egl opengl freetype2 libpng)
+  set(spscope_gui_packages imgui glfw3 egl opengl freetype2)
 endif()
-spscope_optional(GUI PACKAGE "libimgui-dev, libglfw3-dev, libegl-dev, libopengl-dev, libfreetype-dev, libpng-dev"
+spscope_optional(GUI PACKAGE "libimgui-dev, libglfw3-dev, libegl-dev, libopengl-dev, libfreetype-dev"
                  VERSION SPSCOPE_GUI_VERSION MEANING "Build the desktop app"
                  FIND pkg_check_modules SPSCOPE_GUI IMPORTED_TARGET ${spscope_gui_packages})
 if(SPSCOPE_HAS_GUI)

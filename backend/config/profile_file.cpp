@@ -27,11 +27,6 @@ constexpr Limits kLimits[] = {
 #define OUTSIDE(key, min, max, help) {#key, min, max, help},
 #define VAE(key, min, max, help) {#key, min, max, help},
 #include "backend/config/profile_fields.def"
-#undef VAE
-#undef OUTSIDE
-#undef IMPLEMENTATION
-#undef KERNEL
-#undef GPU
 };
 
 const Limits& limits_of(std::string_view name) {
@@ -215,52 +210,25 @@ std::string layer_toml(Profile profile) {
 Numbers numbers_of(GpuProfile& gpu) {
   Numbers numbers;
 #define GPU(key, min, max, help) numbers.emplace_back(#key, &gpu.key);
-#define KERNEL(key, min, max, help)
-#define IMPLEMENTATION(key, min, max, help)
-#define OUTSIDE(key, min, max, help)
-#define VAE(key, min, max, help)
 #include "backend/config/profile_fields.def"
-#undef KERNEL
-#undef GPU
   for (AttentionKernelProfile& kernel : gpu.kernels) {
-#define GPU(key, min, max, help)
 #define KERNEL(key, min, max, help) numbers.emplace_back(fmt::format("kernel.{}.{}", kernel.name, #key), &kernel.key);
 #include "backend/config/profile_fields.def"
-#undef VAE
-#undef OUTSIDE
-#undef IMPLEMENTATION
-#undef KERNEL
-#undef GPU
   }
   return numbers;
 }
 
 Numbers numbers_of(ImplementationProfile& implementation) {
   Numbers numbers;
-#define GPU(key, min, max, help)
-#define KERNEL(key, min, max, help)
 #define IMPLEMENTATION(key, min, max, help) numbers.emplace_back(#key, &implementation.key);
-#define OUTSIDE(key, min, max, help)
-#define VAE(key, min, max, help)
 #include "backend/config/profile_fields.def"
-#undef OUTSIDE
-#undef IMPLEMENTATION
-#define IMPLEMENTATION(key, min, max, help)
   for (auto& [family, outside] : implementation.outside) {
 #define OUTSIDE(key, min, max, help) numbers.emplace_back(fmt::format("outside.{}.{}", family, #key), &outside.key);
 #include "backend/config/profile_fields.def"
-#undef OUTSIDE
-#undef VAE
   }
   for (auto& [decoder, vae] : implementation.vae) {
-#define OUTSIDE(key, min, max, help)
 #define VAE(key, min, max, help) numbers.emplace_back(fmt::format("vae.{}.{}", decoder, #key), &vae.key);
 #include "backend/config/profile_fields.def"
-#undef VAE
-#undef OUTSIDE
-#undef IMPLEMENTATION
-#undef KERNEL
-#undef GPU
   }
   return numbers;
 }

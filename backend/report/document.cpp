@@ -46,6 +46,18 @@ Cell verdict_cell(std::string verdict, std::optional<double> max_error) {
   return {Hint::kVerdict, max_error, std::move(verdict), {}};
 }
 
+double StackedBars::axis_ns() const {
+  double longest_ns = std::max(scale_ns, mark_ns.value_or(0));
+  for (const Bar& bar : bars) longest_ns = std::max(longest_ns, bar.total_ns());
+  return longest_ns;
+}
+
+double Waterfall::axis_ns() const {
+  double reached_ns = from.total_ns(), longest_ns = std::max({scale_ns, reached_ns, to.total_ns(), 1.0});
+  for (const Step& step : steps) longest_ns = std::max(longest_ns, reached_ns += step.delta_ns);
+  return longest_ns;
+}
+
 TimelineBands::Span TimelineBands::axis() const {
   Span axis{.begin_ns = 0, .end_ns = 1};
   for (const Band& band : bands) {

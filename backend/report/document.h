@@ -57,7 +57,7 @@ Column number_column(std::string heading, std::string metric, int dispensable);
 
 struct Row {
   std::vector<Cell> cells;  // one a column; missing ones at the end are empty
-  bool best = false;        // the fastest strategy, emphasised
+  bool best = false;        // emphasised: Table::best_is
   bool aside = false;       // not one of the compared items: a bound, a sum
   Subject of = {};
 };
@@ -72,6 +72,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<Row> rows;
   std::vector<Note> notes = {};
+  std::string best_is = "fastest";  // what Row::best says of a row
 };
 // The columns for which there is room, by index: the most dispensable ones go until the rest fits.
 std::vector<std::size_t> columns_with_room(const Table& table,
@@ -115,6 +116,7 @@ struct StackedBars {
   double scale_ns = 0;  // full length of the axis; 0: the longest bar
   std::optional<double> mark_ns = {};
   std::string mark_label = {};
+  double axis_ns() const;  // length of the axis that holds every bar and the mark; 0: nothing takes time
 };
 
 // From one duration to another, by what is added and taken away in between: from + all deltas = to.
@@ -126,7 +128,8 @@ struct Waterfall {
   std::string caption;
   StackedBars::Bar from, to;  // one part each
   std::vector<Step> steps;
-  double scale_ns = 0;  // full length of the axis; 0: the longest bar
+  double scale_ns = 0;     // full length of the axis; 0: the longest bar
+  double axis_ns() const;  // length of the axis that holds both durations and every step; at least 1
 };
 
 // What each rank did when: a band a strategy, each from its own zero on one axis. Spans below 0 are beside the layer

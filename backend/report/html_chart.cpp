@@ -15,12 +15,6 @@ constexpr double kStackHeight = 28;      // px of a bar across
 constexpr double kColumnHeight = 132;    // px of the tallest column
 constexpr std::size_t kMostTitles = 64;  // above, columns are too thin to point at
 
-double scale_of(const StackedBars& chart) {
-  double scale = std::max(chart.scale_ns, chart.mark_ns.value_or(0));
-  for (const StackedBars::Bar& bar : chart.bars) scale = std::max(scale, bar.total_ns());
-  return scale > 0 ? scale : 1;
-}
-
 std::string tooltip(const StackedBars& chart, const StackedBars::Bar& bar, std::size_t part) {
   return html_escaped(fmt::format("{}: {} {} of {}", bar.label, chart.parts[part].name,
                                   duration_text(bar.parts_ns[part]), duration_text(bar.total_ns())));
@@ -72,7 +66,7 @@ std::string row_bar(const StackedBars& chart, const StackedBars::Bar& bar, doubl
 }
 
 std::string rows_chart(const StackedBars& chart) {
-  const double scale = scale_of(chart);
+  const double scale = std::max(chart.axis_ns(), 1.0);
   std::string text = "<div class=\"rows\">";
   for (const StackedBars::Bar& bar : chart.bars)
     text += fmt::format("<div class=\"row\"{}><span class=\"name\">{}</span>{}<span class=\"value\">{}</span></div>\n",
@@ -114,7 +108,7 @@ std::string rank_labels(std::size_t count) {
 }
 
 std::string columns_chart(const StackedBars& chart) {
-  const double scale = scale_of(chart);
+  const double scale = std::max(chart.axis_ns(), 1.0);
   std::string text =
       fmt::format("<div class=\"top\">{}</div><svg class=\"columns\" height=\"{}\" role=\"img\" aria-label=\"{}\">",
                   duration_text(scale), kColumnHeight + 20, html_escaped(chart.caption + ", time of each rank"));

@@ -1,16 +1,17 @@
 // Pictures of masks as PNG data inside the page. A picture has 16 grades of density, of which the lowest is for cells
-// without any active block; pixels are not compressed, since two of them share a byte and no library is needed
-// (PNG specification, third edition: colour type 3, bit depth 4; deflate in stored blocks, RFC 1951 3.2.4).
+// without any active block.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "backend/report/cividis.h"
 #include "backend/report/format.h"
 #include "backend/report/html.h"
+#include "backend/report/png.h"
 
 namespace spscope {
 namespace {
@@ -18,56 +19,13 @@ namespace {
 // Of a cell: 0 where it is empty, through which the page shows; else 1 + its place in kCividis.
 std::uint8_t grade(std::uint8_t cell) { return cell == 0 ? 0 : static_cast<std::uint8_t>(1 + (cell - 1) * 15 / 255); }
 
-void add_be32(std::string& out, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xff);
-}
-
-std::uint32_t crc32(std::string_view bytes) {
-  std::uint32_t crc = ~0u;
-  for (const char c : bytes) {
-    crc ^= static_cast<std::uint8_t>(c);
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0u);
-  }
-  return ~crc;
-}
-
-std::uint32_t adler32(std::string_view bytes) {
-  std::uint32_t a = 1, b = 0;
-  for (const char c : bytes) a = (a + static_cast<std::uint8_t>(c)) % 65521, b = (b + a) % 65521;
-  return b << 16 | a;
-}
-
-std::string chunk(std::string_view type, std::string_view data) {
-  std::string out;
-  add_be32(out, static_cast<std::uint32_t>(data.size()));
-  const std::string body = std::string(type) + std::string(data);
-  out += body;
-  add_be32(out, crc32(body));
-  return out;
-}
-
-std::string png(std::span<const std::uint8_t> cells) {
-  constexpr int kSide = HeadGrid::kSide;
-  std::string header, palette, rows;
-  add_be32(header, kSide), add_be32(header, kSide);
-  header += std::string("\x04\x03\x00\x00\x00", 5);  // 4 bits, palette, deflate, filter 0, not interlaced
-  palette += std::string(3, '\0');
-  for (const std::uint32_t color : kCividis)
-    for (int shift = 16; shift >= 0; shift -= 8) palette += static_cast<char>(color >> shift & 0xff);
-  for (std::size_t row = 0; row < kSide; ++row) {
-    rows += '\0';  // no filter
-    for (std::size_t c = 0; c < kSide; c += 2)
-      rows += static_cast<char>(grade(cells[row * kSide + c]) << 4 | grade(cells[row * kSide + c + 1]));
-  }
-  const auto length = static_cast<std::uint16_t>(rows.size());
-  std::string data = std::string("\x78\x01\x01", 3);  // zlib, one stored block, the last one
-  for (const std::uint16_t part : {length, static_cast<std::uint16_t>(~length)})
-    data += static_cast<char>(part & 0xff), data += static_cast<char>(part >> 8);
-  data += rows;
-  add_be32(data, adler32(rows));
-  const std::string_view empty_is_transparent("\0", 1);
-  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", header) + chunk("PLTE", palette) + chunk("tRNS", empty_is_transparent) +
-         chunk("IDAT", data) + chunk("IEND", "");
+// The picture of a head's mask.
+std::string mask_picture(std::span<const std::uint8_t> cells) {
+  std::array<std::uint32_t, kCividis.size() + 1> palette{};  // the first is transparent
+  for (std::size_t i = 0; i < kCividis.size(); ++i) palette[i + 1] = kCividis[i] << 8 | 0xff;
+  std::vector<std::uint8_t> grades(cells.size());
+  std::ranges::transform(cells, grades.begin(), grade);
+  return png_of(HeadGrid::kSide, HeadGrid::kSide, grades, palette);
 }
 
 std::string base64(std::string_view bytes) {
@@ -92,8 +50,8 @@ std::string head_html(const HeadGrid& grid, const HeadGrid::Head& head, std::siz
       "<li><svg viewBox=\"0 0 64 64\" role=\"img\" aria-label=\"head {}, density {}\"><mask id=\"{}-cut\"><g{}>"
       "<image id=\"{}\" width=\"64\" height=\"64\" href=\"data:image/png;base64,{}\"/></g></mask><use "
       "class=\"plain\" href=\"#{}\"/>{}</svg><span>{} <small>{}</small></span>{}</li>",
-      number, density, id, floor, id, base64(png(head.cells)), id, html_owner_areas(grid, head, figure, id), number,
-      density, html_owner_ranks(grid, head));
+      number, density, id, floor, id, base64(mask_picture(head.cells)), id, html_owner_areas(grid, head, figure, id),
+      number, density, html_owner_ranks(grid, head));
 }
 
 std::string step_html(const HeadGrid& grid, std::size_t number, const std::string& figure) {

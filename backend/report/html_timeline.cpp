@@ -73,9 +73,7 @@ std::string html_timeline(const TimelineBands& bands) {
 
 std::string html_chart(const Waterfall& chart) {
   constexpr int kHeight = 15;
-  double scale = std::max({chart.scale_ns, chart.from.parts_ns.front(), chart.to.parts_ns.front(), 1.0});
-  double at = chart.from.parts_ns.front();
-  for (const Waterfall::Step& step : chart.steps) scale = std::max(scale, at += step.delta_ns);
+  const double scale = chart.axis_ns();
   const auto row = [&](const std::string& name, const std::string& link, const std::string& kind, double begin,
                        double end, bool modelled, const std::string& value) {
     const std::string place =
@@ -92,7 +90,7 @@ std::string html_chart(const Waterfall& chart) {
     return row(bar.label, html_escaped(bar.label), "whole", 0, ns, false, duration_text(ns));
   };
   std::string rows = whole(chart.from);
-  at = chart.from.parts_ns.front();
+  double at = chart.from.parts_ns.front();
   for (const Waterfall::Step& step : chart.steps) {
     rows +=
         row(step.name, fmt::format("<a href=\"#metric-{}\">{}</a>", html_escaped(step.metric), html_escaped(step.name)),

@@ -183,9 +183,7 @@ std::string svg_of(const LineChart& chart) {
 }
 
 std::string svg_of(const StackedBars& chart, const std::string& subtitle) {
-  double scale = std::max(chart.scale_ns, chart.mark_ns.value_or(0));
-  for (const StackedBars::Bar& bar : chart.bars) scale = std::max(scale, bar.total_ns());
-  if (scale <= 0) scale = 1;
+  const double scale = std::max(chart.axis_ns(), 1.0);
   return chart.by_rank ? columns_svg(chart, subtitle, scale) : rows_svg(chart, subtitle, scale);
 }
 

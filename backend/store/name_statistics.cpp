@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backend/base/bytes.h"
 #include "backend/base/check.h"
 #include "backend/store/chunk/chunk_columns.h"
 #include "backend/store/chunk/event_reader.h"
 #include "backend/store/chunk/stored_chunk.h"
+#include "backend/store/event_table/event_source.h"
 #include "backend/store/sqlite/sqlite.h"
 
 namespace spscope {
@@ -89,52 +89,36 @@ class NameScan {
     if (track == tracks_.end())
       throw Error(ErrorCode::kStoreCorrupt, "cannot read \"" + db_.path() + "\": a chunk has no track");
     if (!is_asked(track->second)) return;
-    ChunkColumns columns(chunk.header, chunk.data);
+    ChunkUnpacker unpacker(chunk.header, chunk.data);
     hits_.clear();
-    columns.find_names(names_, hits_);
+    unpacker.columns().find_names(names_, hits_);
     if (hits_.empty()) return;
-    unpack_times(columns);
-    if (query_.group_of) unpack_ops(columns);
+    // Ends come with begins.
+    unpacker.unpack(column_bit(EventColumn::kBeginNs) | (query_.group_of ? column_bit(EventColumn::kOpId) : 0),
+                    values_);
     Durations* of_chunk = query_.group_of ? nullptr : &durations_[{chunk.run_id, track->second.rank, std::nullopt}];
     for (const std::uint32_t hit : hits_) {
-      const auto flags = static_cast<std::uint32_t>(columns.value(ChunkColumns::kFlags, static_cast<int>(hit)));
-      if (!query_.window.holds({.begin_ns = begins_[hit], .end_ns = ends_[hit]})) continue;
+      const auto flags =
+          static_cast<std::uint32_t>(unpacker.columns().value(ChunkColumns::kFlags, static_cast<int>(hit)));
+      const std::int64_t begin_ns = values_.of(EventColumn::kBeginNs)[hit],
+                         end_ns = values_.of(EventColumn::kEndNs)[hit];
+      if (!query_.window.holds({.begin_ns = begin_ns, .end_ns = end_ns})) continue;
       if ((flags & kEventUnfinished) != 0) {
         ++unfinished_;
         continue;
       }
       Durations& to =
           of_chunk != nullptr ? *of_chunk : durations_[{chunk.run_id, track->second.rank, group_of(chunk, hit)}];
-      to.push_back(chunk_columns::number(chunk_columns::bits(ends_[hit]) - chunk_columns::bits(begins_[hit])));
+      const std::int64_t duration_ns =
+          chunk_columns::number(chunk_columns::bits(end_ns) - chunk_columns::bits(begin_ns));
+      if (duration_ns < 0 || end_ns < begin_ns) chunk_columns::corrupt("an event ends before it begins");
+      to.push_back(duration_ns);
     }
   }
 
   std::optional<std::int64_t> group_of(const StoredChunk& chunk, std::uint32_t hit) const {
-    return ops_[hit] < 0 ? std::nullopt : query_.group_of(chunk.run_id, ops_[hit]);
-  }
-
-  void unpack_times(ChunkColumns& columns) {
-    const auto count = static_cast<std::size_t>(columns.count());
-    numbers_.resize(count);
-    begins_.resize(count);
-    ends_.resize(count);
-    columns.unpack(ChunkColumns::kGap, 0, numbers_);
-    gaps_ = numbers_;
-    columns.unpack(ChunkColumns::kDuration, 0, numbers_);
-    std::int64_t before_ns = columns.first_begin_ns();
-    for (std::size_t i = 0; i < count; ++i) {
-      begins_[i] = chunk_columns::sum(before_ns, gaps_[i]);
-      before_ns = ends_[i] = chunk_columns::number(chunk_columns::bits(begins_[i]) + numbers_[i]);
-      if (numbers_[i] > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) || ends_[i] < begins_[i])
-        chunk_columns::corrupt("an event ends before it begins");
-    }
-  }
-
-  void unpack_ops(ChunkColumns& columns) {
-    ops_.resize(numbers_.size());
-    columns.unpack(ChunkColumns::kOp, 0, numbers_);
-    std::int64_t op = -1;
-    for (std::size_t i = 0; i < numbers_.size(); ++i) ops_[i] = op = chunk_columns::sum(op, numbers_[i]);
+    const std::int64_t op = values_.of(EventColumn::kOpId)[hit];
+    return op < 0 ? std::nullopt : query_.group_of(chunk.run_id, op);
   }
 
   Database& db_;
@@ -143,9 +127,8 @@ class NameScan {
   std::map<TrackId, Track> tracks_;
   std::map<Key, Durations> durations_;
   std::int64_t unfinished_ = 0;
-  std::vector<std::uint32_t> hits_;  // of the chunk at hand, as all below
-  std::vector<std::uint64_t> numbers_, gaps_;
-  std::vector<std::int64_t> begins_, ends_, ops_;
+  std::vector<std::uint32_t> hits_;  // of the chunk at hand, as the values
+  EventValues values_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "backend/base/whole_file.h"
+#include "backend/report/png.h"
 #include "gui/app/app.h"
 #include "gui/platform/headless.h"
 #include "gui/platform/renderer.h"
@@ -78,7 +79,7 @@ int run_headless(const Options& options) {
   }
   if (options.screenshot) {
     renderer->draw(options.width, options.height, Ui::color(theme.color(Token::kPage)));
-    write_png(options.output, options.width, options.height, surface->pixels());
+    write_whole_file(options.output, png_of(options.width, options.height, surface->pixels()));
   }
   if (options.view_dump) std::cout << app.view_dump(*options.view_dump).dump(2) << "\n";
   if (options.ui_dump) write_text(*options.ui_dump, dump.json().dump() + "\n");

@@ -3,14 +3,11 @@
 #define GL_GLEXT_PROTOTYPES
 #include <GL/gl.h>
 #include <GL/glext.h>
-#include <png.h>
 
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
-#include "backend/base/error.h"
-#include "backend/base/whole_file.h"
 #include "gui/imgui_compat.h"
 
 namespace spscope::gui {
@@ -111,26 +108,6 @@ void Texture::set(int width, int height, std::span<const std::uint32_t> rgba, bo
   } else {
     glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE, rgba.data());
   }
-}
-
-void write_png(const std::string& path, int width, int height, std::span<const std::uint8_t> rgba) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(width);
-  image.height = static_cast<png_uint_32>(height);
-  image.format = PNG_FORMAT_RGBA;
-  png_alloc_size_t bytes = 0;
-  std::vector<std::byte> data;
-  bool done = png_image_write_get_memory_size(image, bytes, 0, rgba.data(), 0, nullptr) != 0;
-  if (done) {
-    data.resize(bytes);
-    done = png_image_write_to_memory(&image, data.data(), &bytes, 0, rgba.data(), 0, nullptr) != 0;
-  }
-  if (!done) throw Error(ErrorCode::kInternal, "the picture cannot be written as PNG: " + std::string(image.message));
-  data.resize(bytes);
-  WholeFile file(path);
-  file.write(std::span<const std::byte>(data));
-  file.commit();
 }
 
 }  // namespace spscope::gui

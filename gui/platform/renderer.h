@@ -1,4 +1,4 @@
-// Renderer: Dear ImGui's draw data on the current OpenGL context; textures; and pictures of what was drawn.
+// Renderer: Dear ImGui's draw data on the current OpenGL context; and textures.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,5 @@ class Texture {
   unsigned name_ = 0;
   int width_ = 0, height_ = 0;
 };
-
-// Writes RGBA pixels as PNG. Throws Error that names the path.
-void write_png(const std::string& path, int width, int height, std::span<const std::uint8_t> rgba);
 
 }  // namespace spscope::gui

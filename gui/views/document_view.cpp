@@ -147,13 +147,10 @@ std::optional<Subject> draw_bars(Ui& ui, std::string_view name, const StackedBar
   const Ui::Scope inside = ui.scope(name);
   std::optional<Subject> result;
   if (!chart.caption.empty()) ui.text(chart.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
-  double scale = chart.scale_ns;
-  float label_width = 0;
-  for (const StackedBars::Bar& bar : chart.bars) {
-    scale = std::max(scale, bar.total_ns());
-    label_width = std::max(label_width, ui.text_width(shown(bar.label)));
-  }
+  const double scale = chart.axis_ns();
   if (scale <= 0) return result;
+  float label_width = 0;
+  for (const StackedBars::Bar& bar : chart.bars) label_width = std::max(label_width, ui.text_width(shown(bar.label)));
   label_width = std::min(label_width + ui.px(12), ui.width_left() * 0.3F);
   const float value_width = ui.px(90), height = ui.px(26), gap = ui.px(4), whole = ui.width_left();
   const bool has_room = whole >= ui.px(kBesideBars);
@@ -296,8 +293,7 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
   const auto sum = [](const StackedBars::Bar& bar) { return bar.total_ns(); };
   const float label_width = ui.px(190), value_width = ui.px(110), height = ui.px(24);
   const float track = std::max(ui.px(80), ui.width_left() - label_width - value_width);
-  double most = std::max({fall.scale_ns, sum(fall.from), sum(fall.to)}), reached = sum(fall.from);
-  for (const Waterfall::Step& step : fall.steps) most = std::max(most, reached += step.delta_ns);
+  const double most = fall.axis_ns();
   if (!fall.caption.empty()) ui.text(fall.caption, {.face = Face::kSmall, .ink = Token::kMuted, .wrap = true});
   std::optional<Subject> result;
   const auto row = [&](const std::string& name, double begin, double end, std::optional<std::size_t> part,
@@ -321,7 +317,7 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
     if (hit.clicked) result = of;
   };
   row(fall.from.label, 0, sum(fall.from), {}, false, duration_text(sum(fall.from)), fall.from.of);
-  reached = sum(fall.from);
+  double reached = sum(fall.from);
   for (const Waterfall::Step& step : fall.steps) {
     row(step.name, reached, reached + step.delta_ns, step.part, step.modelled,
         (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)), fall.to.of);

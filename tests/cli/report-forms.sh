@@ -89,7 +89,7 @@ def indices(png):
         chunks[kind] = data
         at += 12 + size
     rows = zlib.decompress(chunks[b"IDAT"])
-    assert chunks[b"IHDR"][:8] == bytes([0, 0, 0, 64] * 2) and len(rows) == 64 * 33
+    assert chunks[b"IHDR"][:8] == bytes([0, 0, 0, 64] * 2) and len(rows) == 64 * 33 > 2 * len(chunks[b"IDAT"])
     return [n for row in range(64) for byte in rows[row * 33 + 1:row * 33 + 33] for n in (byte >> 4, byte & 15)]
 
 stored = sqlite3.connect(sys.argv[1]).execute(

@@ -59,7 +59,7 @@ void check_header(const ChunkHeader& header, std::span<const std::uint8_t> data)
 }
 
 // Compares what a header promises with the records.
-class Bounds {
+class RecordBounds {
  public:
   template <typename Record>
   void add(const Record& r) {
@@ -101,7 +101,7 @@ void decode_packed(const ChunkHeader& header, std::span<const std::uint8_t> data
   Kept* next = out.data() + old_size;
   std::array<std::array<std::uint64_t, kBlock>, static_cast<std::size_t>(C::kCount)> block;
   Record last = C::before_first(columns.first_begin_ns());
-  Bounds bounds;
+  RecordBounds bounds;
   for (int first = 0; first < columns.count(); first += kBlock) {
     const auto n = static_cast<std::size_t>(std::min(kBlock, columns.count() - first));
     for (int c = 0; c < C::kCount; ++c)

@@ -133,7 +133,7 @@ struct EventValues {
 class ChunkUnpacker {
  public:
   // Throws Error (kStoreCorrupt) when the chunk is damaged.
-  explicit ChunkUnpacker(const ChunkRow& chunk);
+  ChunkUnpacker(const ChunkHeader& header, std::span<const std::uint8_t> data);
   // Fills the columns of `used` (column_bit) and those that they are computed from; begins and ends come together.
   void unpack(std::uint32_t used, EventValues& values);
   ChunkColumns& columns() { return columns_; }

@@ -181,7 +181,7 @@ Sum& StatsCursor::sum_of(SumPlaces& places, NameId name, std::uint32_t category)
 }
 
 void StatsCursor::add_chunk() {
-  ChunkUnpacker unpacker(chunk_);
+  ChunkUnpacker unpacker(chunk_.header, chunk_.data);
   hits_.clear();
   if (only_) {
     unpacker.columns().find_names(*only_, hits_);

@@ -114,7 +114,7 @@ class EventCursor : public sqlite3_vtab_cursor {
       while (++index_ < chunk_.header.count)
         if (may_match(index_)) return;
       if (!scan_.next(chunk_)) break;
-      ChunkUnpacker(chunk_).unpack(used_, values_);
+      ChunkUnpacker(chunk_.header, chunk_.data).unpack(used_, values_);
       run_end_ns_ = source_.run_end_ns(chunk_.run);
       index_ = -1;
     }

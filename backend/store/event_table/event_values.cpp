@@ -123,7 +123,8 @@ class Unpacker {
 
 }  // namespace
 
-ChunkUnpacker::ChunkUnpacker(const ChunkRow& chunk) : columns_(chunk.header, chunk.data), kind_(chunk.header.kind) {}
+ChunkUnpacker::ChunkUnpacker(const ChunkHeader& header, std::span<const std::uint8_t> data)
+    : columns_(header, data), kind_(header.kind) {}
 
 void ChunkUnpacker::unpack(std::uint32_t used, EventValues& values) {
   values.kind = kind_;
