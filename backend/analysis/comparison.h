@@ -43,8 +43,9 @@ std::vector<StrategyMakespan> makespans(const StoreReader& reader);
 // is oversubscribed, since times of ranks that share cores are not comparable, and for wrong outputs.
 void set_speedups(std::vector<StrategyResult>& strategies);
 
-// The strategy that speed-ups of this mode are against: the first legal one that has a time and no wrong output;
-// nullptr when there is none.
+// The strategy that speed-ups of this mode are over: the first Ulysses. Where Ulysses was asked for and cannot run, the
+// fastest USP, else the fastest ring; where there is none, or nobody asked, the first. It is legal, has a time and no
+// wrong output; nullptr when there is none.
 const StrategyResult* baseline(const std::vector<StrategyResult>& strategies, RunMode mode);
 
 }  // namespace spscope

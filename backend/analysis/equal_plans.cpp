@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace spscope {
 namespace {
@@ -34,14 +35,15 @@ std::string without_degrees(const StrategyResult& s) {
   return text;
 }
 
+// Of USP one degree may be 1. Two others differ in what they send.
+bool may_equal(const StrategyResult& s) {
+  constexpr std::string_view kMayEqual[] = {"dbsp", "snake", "cyclic", "dsv", "usp"};
+  return std::ranges::find(kMayEqual, s.name) != std::end(kMayEqual);
+}
+
 }  // namespace
 
 bool equal_plans(const StrategyResult& a, const StrategyResult& b) {
-  // Of USP one degree may be 1. Two others differ in what they send.
-  constexpr std::string_view kMayEqual[] = {"dbsp", "snake", "cyclic", "dsv", "usp"};
-  const auto may_equal = [&](const StrategyResult& s) {
-    return std::ranges::find(kMayEqual, s.name) != std::end(kMayEqual);
-  };
   if (!may_equal(a) && !may_equal(b)) return false;
   if (!a.legal() || !b.legal() || a.mode != b.mode || !a.makespan_ns || !b.makespan_ns) return false;
   return same_degrees(a, b) && near(static_cast<double>(*a.makespan_ns), static_cast<double>(*b.makespan_ns)) &&
@@ -59,6 +61,7 @@ Comparison without_equal_plans(Comparison comparison) {
       kept.push_back(std::move(s));
       also.emplace_back();
     } else {
+      if (may_equal(*same) && !may_equal(s)) std::swap(*same, s);
       also[static_cast<std::size_t>(same - kept.begin())] += " = " + without_degrees(s);
     }
   }

@@ -17,8 +17,8 @@ inline constexpr double kSamePlan = 0.002;
 // "ulysses u4" of "ulysses u4 = snake": the label without those of equal plans.
 std::string own_label(const StrategyResult& strategy);
 
-// Without those whose plan equals that of one before them. Each that stays names them in its label: "ulysses u4 = snake
-// = dbsp refine".
+// Of strategies with equal plans one stays, where the first of them was: Ulysses or a ring, else that first one. Its
+// label names the others: "ulysses u4 = snake = dbsp refine".
 Comparison without_equal_plans(Comparison comparison);
 
 }  // namespace spscope

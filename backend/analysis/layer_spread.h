@@ -15,7 +15,7 @@ std::optional<OverLayers> over_layers(std::span<const double> values);
 // Sets StrategyResult::over_layers from by_layer, but for the speed-up.
 void set_layer_spread(StrategyResult& result);
 
-// Sets the speed-up of each layer pass over the same one of the first valid strategy of the mode, as
+// Sets the speed-up of each layer pass over the same one of the baseline of the mode, as
 // StrategyResult::over_layers.speedup; only where there is a speed-up. REQUIRES: set_speedups() was called.
 void set_speedup_spread(std::vector<StrategyResult>& strategies);
 

@@ -101,8 +101,7 @@ std::string why_unmeasured(const Workload& workload, MachineKind kind, const Str
              : s->name == "dsp" ? "the one published time of dsp beside ulysses (22 s and 45 s on 8 x H800, "
                                   "NUS-HPC-AI-Lab/VideoSys docs/dsp.md) does not state its steps"
                                 : fmt::format("no one has published times of {} beside other strategies", s->name);
-  if (kind == MachineKind::kPcie && workload.ranks > 2 && a.name != b.name)
-    return "over PCIe with more than two GPUs the order of strategies differs from host to host (docs/accuracy.md)";
+  if (kind == MachineKind::kPcie && workload.ranks > 2 && a.name != b.name) return std::string(kHostsOrderAnew);
   const bool a_is_faster = a.makespan_ns.value_or(0) <= b.makespan_ns.value_or(0);
   const std::optional<Reason> reason = a_is_faster ? reason_for(b, a) : reason_for(a, b);
   if (reason && reason->cause() == Cause::kLateRank && a.name == b.name)

@@ -31,6 +31,10 @@ inline constexpr double kPcieGbps = 64;  // of PCIe 5.0 x16, one way
 // others use, so they have an error of their own, kPciePair, which machine_kind() never is.
 const RatioError& ratio_error(MachineKind kind, int gpus);
 
+// What why_unmeasured() says of dense plans over PCIe.
+inline constexpr std::string_view kHostsOrderAnew =
+    "over PCIe with more than two GPUs the order of strategies differs from host to host (docs/accuracy.md)";
+
 // Why no measurement supports the difference between two strategies of a modelled mode: "no one has published times of
 // dsp beside other strategies"; "" when one does.
 // docs/advice.md has what is published on sparse masks.

@@ -63,10 +63,10 @@ bool one_explains(const LateRank& late, const StrategyResult& s) {
 // Whether a rank is late more than all others together.
 bool mostly_one(const LateRank& late) { return late.share >= 0.5; }
 
-// "its ranks wait 4.41 ms for rank 2".
+// "its ranks wait 4.41 ms on average for rank 2".
 void add_late(const std::optional<LateRank>& late, const Sentence& wait, const StrategyResult& s,
               SentenceBuilder& words) {
-  words.add("its ranks wait ").add(wait).add(" for ");
+  words.add("its ranks wait ").add(wait).add(" on average for ");
   if (late && !one_explains(*late, s))
     words.name("the busiest one", at_worst_pass(s, {}));
   else if (late && mostly_one(*late))
@@ -175,7 +175,8 @@ class CauseWords {
       case Cause::kTransfers:
         return add_wire(cause, words);
       case Cause::kHost:
-        words.add("its ranks wait ").add(time(cause)).add(" for the host to issue operations").add(other(cause));
+        words.add("its ranks wait ").add(time(cause)).add(" on average for the host to issue operations");
+        words.add(other(cause));
         return;
       case Cause::kIdle:
         break;

@@ -88,7 +88,7 @@ struct StrategyResult : StrategyRecord {
   std::optional<std::int64_t> end_to_end_spread_ns;
   std::optional<double> samples_per_hour;
   LayerSpread over_layers;
-  std::optional<double> speedup;         // against the first legal strategy; never for oversubscribed timing
+  std::optional<double> speedup;         // over baseline(); never for oversubscribed timing
   std::optional<std::int64_t> bound_ns;  // lower bound of every strategy on this mask and cluster
 
   std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;

@@ -19,20 +19,25 @@ Error no_strategy(const Engine& engine, const Job& job) {
   };
   if (!has_sparse_masks(job))
     return error("it has no strategy for these ranks", "leave --engine out to see which engines do");
-  const std::string &pattern = job.config.mask.pattern, &model = job.config.model.preset;
+  const std::string pattern = backend_masks(job), &model = job.config.model.preset;
+  const bool is_file = !job.config.mask.file.empty();
   if (const std::string limit = why_no_backend(engine, job); !limit.empty())
-    return error(limit, "leave --density out for dense attention, or leave --engine out");
+    return error(
+        limit, fmt::format("leave --{} out for dense attention, or leave --engine out", is_file ? "mask" : "density"));
   if (const auto own = engine.patterns(model); !own.empty())
     return error("docs/engines.md knows no attention backend of it with masks of " + pattern,
-                 fmt::format("ask for those that it has with --pattern {}", listed(own, "or")));
+                 fmt::format("ask for {} with {} {}", is_file ? "the times of one that it has" : "those that it has",
+                             is_file ? "--kernel" : "--pattern", listed(own, "or")));
   std::vector<std::string_view> others;
   for (const Engine& other : engines()) {
     const std::vector<std::string_view> patterns = other.patterns(model);
-    if (std::ranges::find(patterns, pattern) != patterns.end()) others.push_back(other.id);
+    const bool has = pattern == kOwnMasks ? !patterns.empty() : std::ranges::count(patterns, pattern) > 0;
+    if (has) others.push_back(other.id);
   }
   return error("docs/engines.md knows no sparse attention of it for " + model,
                others.empty() ? "leave --engine out"
-                              : fmt::format("leave --density out, or use --engine {}", listed(others, "or")));
+                              : fmt::format("leave --{} out, or use --engine {}", is_file ? "mask" : "density",
+                                            listed(others, "or")));
 }
 
 // A job of what the engine has; of all there is where there is none.

@@ -2,6 +2,7 @@
 
 #include "backend/cli/build_facts.h"
 #include "backend/report/json_result.h"
+#include "backend/study/engine_choice.h"
 #include "backend/study/weight_layout.h"
 
 namespace spscope {
@@ -70,6 +71,7 @@ Json advice_json(const Advice& advice, const Job& job, const AdviceFacts& facts,
                  {"as_fast", texts_json(advice.as_fast)},
                  {"sentences", texts_json(sentences)},
                  {"notes", texts_json(deciding_notes(advice, facts.engine))},
+                 {"mask_block", has_sparse_masks(job) ? Json(job.config.mask.block) : Json(nullptr)},
                  {"attention_kernel", id_json(job.cluster.preset.attention_kernel)},
                  {"implementation", id_json(job.cluster.preset.implementation)},
                  {"other_code", other_json(facts.other_code)},

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "backend/base/error.h"
 #include "backend/base/shell_word.h"
 #include "backend/study/engine_choice.h"
 
@@ -22,6 +23,7 @@ constexpr KeyFlag kKeyFlags[] = {{"--model", "model.preset", &AdviseFlags::model
                                  {"--density", "mask.density", &AdviseFlags::density},
                                  {"--pattern", "mask.pattern", &AdviseFlags::pattern},
                                  {"--mask", "mask.file", &AdviseFlags::mask},
+                                 {"--block", "mask.block", &AdviseFlags::block},
                                  {"--kernel", "run.attention_kernel", &AdviseFlags::kernel},
                                  {"--implementation", "run.implementation", &AdviseFlags::implementation}};
 
@@ -110,6 +112,9 @@ AdviseQuestion question_of(const AdviseFlags& flags, const Engine* engine, std::
   // have them.
   if (asked.model.single_layers > 0 && asked.model.single_layers < asked.model.layers) insert("run.layers=spread:3");
   question.dense = !asks_for_masks(flags, asked);
+  if (question.dense && !flags.block.empty())
+    throw Error(ErrorCode::kUsage, "--block is of sparse masks, and the question is of dense attention",
+                "add --density, --pattern or --mask, or leave --block out");
   if (question.dense) insert("mask.pattern=dense");
   if (engine != nullptr)
     for (const std::string& setting : engine_settings(*engine, load_job(job, max_memory_bytes))) insert(setting);

@@ -13,7 +13,7 @@ namespace spscope {
 inline constexpr int kAdviseSeeds = 3;
 
 struct AdviseFlags {
-  std::string config, model, cluster, pattern, mask, density, kernel, implementation, engine, what_if, save;
+  std::string config, model, cluster, pattern, mask, block, density, kernel, implementation, engine, what_if, save;
   int ranks = 0, seeds = kAdviseSeeds;
   std::int64_t tokens = 0;
   bool all = false;

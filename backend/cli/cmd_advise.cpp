@@ -113,6 +113,7 @@ Command declare_advise() {
        .target = &flags->density},
       {.names = "--pattern", .help = "mask pattern; sparge where only --density is given", .target = &flags->pattern},
       {.names = "--mask", .help = "mask of your own, in place of a pattern", .target = &flags->mask},
+      {.names = "--block", .help = "tokens of a block of the masks; 64 when not given", .target = &flags->block},
       {.names = "--kernel",
        .help = "attention kernel, as in spscope list gpus; what is usual there when not given",
        .target = &flags->kernel},

@@ -96,10 +96,15 @@ std::string Engine::source(EngineFeature f) const {
   return page.starts_with("https://") ? std::string(page) : fmt::format("{}{}", repository, page);
 }
 
-std::string_view Engine::choice_of(std::string_view kernel) const {
+const Engine::Kernel* Engine::find_kernel(std::string_view kernel) const {
   const auto found =
       std::ranges::find_if(kernels, [&](const Kernel& k) { return std::ranges::count(k.kernels, kernel) > 0; });
-  return found == kernels.end() ? "" : found->text;
+  return found == kernels.end() ? nullptr : &*found;
+}
+
+std::string_view Engine::choice_of(std::string_view kernel) const {
+  const Kernel* found = find_kernel(kernel);
+  return found == nullptr ? std::string_view() : found->text;
 }
 
 std::vector<std::string_view> Engine::patterns(std::string_view preset) const {
@@ -107,6 +112,10 @@ std::vector<std::string_view> Engine::patterns(std::string_view preset) const {
   for (const auto& [pattern, of] : kPatterns)
     if (has(of, preset)) list.push_back(pattern);
   return list;
+}
+
+bool is_backend_pattern(std::string_view pattern) {
+  return std::ranges::any_of(kPatterns, [&](const auto& row) { return row.first == pattern; });
 }
 
 std::span<const Engine> engines() {
@@ -198,15 +207,26 @@ bool knows_start(const Engine& engine, const EngineSetup& setup) {
 
 namespace {
 
+// The text of a feature without the flag that holds the density of the masks.
+std::string without_density(std::string_view feature) {
+  std::string text(feature);
+  const std::size_t at = std::min(text.find("{density}"), text.find("{sparsity}"));
+  if (at == text.npos) return text;
+  const std::size_t blank = text.rfind(" --", at), begin = blank == text.npos ? 0 : blank;
+  return text.erase(begin, text.find(' ', at) - begin);
+}
+
 // Each flag as it is typed. A flag that stands in place of another one removes it.
 std::vector<std::string> flags_of(const Engine& engine, const EngineSetup& setup) {
   constexpr std::string_view kInPlace = " in place of ";
   const auto share = [](double number) { return fmt::format("{:.3g}", number); };
   std::vector<std::string> flags;
+  const double density = setup.density.value_or(1);
   for (const auto& [feature, number] : needs(setup)) {
+    const std::string_view as_listed = engine.feature(feature).text;
     std::string text =
-        fmt::format(fmt::runtime(engine.feature(feature).text), number, fmt::arg("density", share(setup.density)),
-                    fmt::arg("sparsity", share(1 - setup.density)));
+        fmt::format(fmt::runtime(setup.density ? std::string(as_listed) : without_density(as_listed)), number,
+                    fmt::arg("density", share(density)), fmt::arg("sparsity", share(1 - density)));
     if (const std::size_t at = text.find(kInPlace); at != text.npos) {
       const std::string other = " " + text.substr(at + kInPlace.size());
       text.resize(at);
@@ -224,7 +244,7 @@ std::string engine_command(const Engine& engine, const EngineSetup& setup) {
   const std::string flags = fmt::format("{}", fmt::join(flags_of(engine, setup), engine.separator));
   const int nodes = setup.nodes();
   const std::string_view launch = !knows_start(engine, setup) ? "{flags}" : nodes > 1 ? engine.on_nodes : engine.launch;
-  // A file's masks have the kernel of their backend, which the reader adds, and a pattern's have a flag of their own.
+  // Sparse masks have the kernel of their attention backend, which a feature of its own sets, or nothing does.
   const std::string kernel(setup.masks.empty() ? engine.choice_of(setup.kernel) : "");
   const bool first = launch.find("{kernel}") != launch.npos;
   std::string text = fmt::format(fmt::runtime(launch), fmt::arg("gpus", setup.gpus()), fmt::arg("nodes", nodes),

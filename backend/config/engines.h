@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,7 +48,8 @@ struct Engine {
     int least = 0, most = 0;  // compute capabilities
     std::vector<int> head_dims;
   };
-  // What chooses attention kernels of a GPU's profile (KERNEL of engines.def).
+  // What chooses attention kernels of a GPU's profile (KERNEL of engines.def). Without a text no flag does: the engine
+  // runs the first of them that is installed.
   struct Kernel {
     std::string_view text, page;
     std::vector<std::string_view> kernels;
@@ -65,7 +67,9 @@ struct Engine {
   bool has(EngineFeature f) const { return !feature(f).text.empty(); }
   bool has(EngineFeature f, std::string_view preset) const;  // for that model; "": for any
   std::string source(EngineFeature f) const;                 // the address of its page
-  // What chooses this attention kernel for dense attention; "": no source says it.
+  // The row that has this attention kernel; nullptr: no source says how it is chosen.
+  const Kernel* find_kernel(std::string_view kernel) const;
+  // What chooses it for dense attention; "": no flag does, as far as sources say.
   std::string_view choice_of(std::string_view kernel) const;
   // The patterns of sparse masks that an attention backend of it makes for this model; "": for any.
   std::vector<std::string_view> patterns(std::string_view preset) const;
@@ -77,8 +81,11 @@ std::span<const Engine> engines();
 // Throws Error(kUsage) naming those that there are, of an unknown id.
 const Engine& find_engine(std::string_view id);
 
-// Masks of a file: which attention backend they are of is not known.
+// Masks of a file of which nobody said an attention backend.
 inline constexpr std::string_view kOwnMasks = "a file";
+// Whether some engine has an attention backend that makes masks of this pattern and runs them by the kernel of that
+// name.
+bool is_backend_pattern(std::string_view pattern);
 
 // 10 * major + minor, of a GPU of backend/config/gpus; 0: it is not known.
 int compute_capability(std::string_view gpu);
@@ -89,15 +96,15 @@ struct EngineSetup {
   std::string model = {};  // its preset; "": any
   bool own_order = false;  // blocks or ranks are dealt out otherwise than in a row, which no engine has
   int heads = 1, ulysses = 1, ring = 1, gather = 1, tensor = 1, guidance = 1;
-  bool in_pieces = false;   // all-to-alls of some heads run beside the attention of others
-  bool sharded = false;     // weights
-  bool compiled = false;    // by torch.compile, or fused by hand
-  std::string kernel = {};  // of attention, as in backend/config/gpus; "": any
-  std::string masks = {};   // their pattern, or kOwnMasks; "": dense
-  double density = 1;       // of them
-  int head_dim = 0;         // 0: any
-  std::string gpu = {};     // as in backend/config/gpus; "": any
-  int gpus_per_node = 0;    // 0: all are on one
+  bool in_pieces = false;              // all-to-alls of some heads run beside the attention of others
+  bool sharded = false;                // weights
+  bool compiled = false;               // by torch.compile, or fused by hand
+  std::string kernel = {};             // of attention, as in backend/config/gpus; "": any
+  std::string masks = {};              // their pattern, which names the attention backend, or kOwnMasks; "": dense
+  std::optional<double> density = {};  // that flags set for them; absent: none does
+  int head_dim = 0;                    // 0: any
+  std::string gpu = {};                // as in backend/config/gpus; "": any
+  int gpus_per_node = 0;               // 0: all are on one
   // What leaves the GPU, so that the rest fits.
   bool text_encoder_out = false, vae_out = false;
 

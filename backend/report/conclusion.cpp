@@ -142,7 +142,7 @@ std::string at_ends_words(const Judgement& judgement, OfPasses of) {
   const auto words = [&](const char* how, const StrategyResult& s, std::optional<std::int64_t> at_end_ns) {
     if (std::find(judgement.ranked.begin(), level_end, &s) != level_end) return std::string();
     const double passes = of == OfPasses::kMean ? static_cast<double>(std::max<std::size_t>(1, s.by_layer.size())) : 1;
-    return fmt::format(" On the {} of such hosts {} is fastest, with {}{}.", how, own_label(s),
+    return fmt::format(" On hosts with the {} network {} is fastest, with {}{}.", how, own_label(s),
                        duration_text(static_cast<double>(at_end_ns.value_or(*s.makespan_ns)) / passes),
                        of == OfPasses::kMean ? " a layer" : "");
   };

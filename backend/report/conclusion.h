@@ -21,8 +21,8 @@ std::string kind_of_times(const ModeGroup& group, const Judgement& judgement);
 // "Too close to call: ring r4 and usp u2 r2 are slower by less than 5.8 %", of those that the model cannot tell from
 // the fastest; of attention alone "by less than 5.8 % of a layer". REQUIRES: the judgement has an error.
 Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& judgement);
-// " On the fastest of such hosts ring r4 is fastest, with 67.4 ms.", of one that too_close_words() does not name; "":
-// none.
+// " On hosts with the fastest network ring r4 is fastest, with 67.4 ms.", of one that too_close_words() does not name;
+// "": none.
 std::string at_ends_words(const Judgement& judgement, OfPasses of);
 // " (predicted)" where no measurement supports the difference between the first and the second, else "".
 std::string support_mark(const Judgement& judgement);

@@ -79,7 +79,7 @@ std::string table_row(const Table& table, const Row& row, std::span<const std::s
     text += fmt::format("<td{}{} data-column=\"{}\">{}", cell_class(table.columns[c], cell), number,
                         html_escaped(table.columns[c].heading), html_escaped(shown.value));
     if (!shown.suffix.empty()) text += " <span class=\"spread\">" + html_escaped(shown.suffix) + "</span>";
-    if (row.best && c == 0) text += "<span class=\"tag\">fastest</span>";
+    if (row.best && c == 0) text += "<span class=\"tag\">" + html_escaped(table.best_is) + "</span>";
     text += "</td>";
   }
   return text + "</tr>\n";

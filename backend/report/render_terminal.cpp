@@ -97,7 +97,7 @@ std::string hidden_columns(const Table& table, const std::vector<std::size_t>& k
 // The notes of a table, where the columns that they speak of are shown; and what the mark means.
 std::string notes_below(const Table& table, const std::vector<std::size_t>& kept, const TerminalStyle& style) {
   std::string text;
-  if (std::ranges::any_of(table.rows, &Row::best)) text += "* fastest\n";
+  if (std::ranges::any_of(table.rows, &Row::best)) text += "* " + table.best_is + '\n';
   const auto shown = [&](const std::string& heading) {
     return std::ranges::any_of(kept, [&](std::size_t c) { return table.columns[c].heading == heading; });
   };

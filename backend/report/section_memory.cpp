@@ -90,9 +90,13 @@ std::string memory_line(std::span<const StrategyResult* const> strategies, const
   if (most == nullptr) return "";
   const StrategyResult& first = named != nullptr && !named->memory_need.ranks.empty() ? *named : *most;
   const bool is_most = largest(first) == largest(*most);
-  const bool is_alone = first.memory_need.uncounted.text_encoder + first.memory_need.vae_bytes() > 0;
+  const bool encoder = first.memory_need.uncounted.text_encoder > 0, vae = first.memory_need.vae_bytes() > 0;
   std::string text = fmt::format("Memory: {} {}. {} {}.", own_label(first), verdict_text(first.memory_need),
-                                 is_alone ? "Without them it" : "It", memory_sentence(first.memory_need));
+                                 encoder && vae ? "Without text encoder and VAE it"
+                                 : encoder      ? "Without the text encoder it"
+                                 : vae          ? "Without the VAE it"
+                                                : "It",
+                                 memory_sentence(first.memory_need));
   if (is_most) return text + (known > 1 ? " It needs the most of all." : "");
   const bool alone =
       most->memory_need.verdict() == MemoryVerdict::kFitsAlone && first.memory_need.verdict() == MemoryVerdict::kFits;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "backend/analysis/comparison.h"
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
 #include "backend/base/check.h"
@@ -62,18 +63,6 @@ Comparison candidates(const Advice& advice, std::span<const StrategyResult* cons
 
 }  // namespace
 
-const StrategyResult* reference_of(const Comparison& comparison) {
-  const std::vector<StrategyResult>& all = comparison.strategies;
-  const auto no_ulysses = [](const StrategyResult& s) { return s.name == "ulysses" && !s.legal(); };
-  const Judgement judgement = judge(by_mode(comparison).front());
-  if (std::ranges::any_of(all, no_ulysses))
-    for (const char* name : {"usp", "ring"})
-      if (const auto found = std::ranges::find(judgement.ranked, name, &StrategyResult::name);
-          found != judgement.ranked.end())
-        return *found;
-  return baseline(all, RunMode::kSimulate);
-}
-
 std::string strategy_argument(const ChosenStrategy& chosen) {
   std::string text;
   for (const Parameter& row : chosen.strategy->parameters()) {
@@ -103,7 +92,7 @@ Advice advise(const Job& job, int seeds, const QuietRun& options, Divisions divi
     return std::pair(advice.as_modelled(s->id, engine).size(), measured(advice.judged, *s));
   };
   advice.chosen = (*std::ranges::max_element(level, {}, rank))->id;
-  advice.reference = reference_of(advice.judged)->id;
+  advice.reference = baseline(advice.judged.strategies, RunMode::kSimulate)->id;
   set_time(advice.divisions, job, advice.result(advice.chosen));
   const auto runner_up =
       std::ranges::find_if(judgement.ranked, [&](const StrategyResult* s) { return s->id != advice.chosen; });

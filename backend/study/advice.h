@@ -1,4 +1,4 @@
-// Advice: which strategy to use for a model on a cluster, how much faster it is than the first one, how much of that is
+// Advice: which strategy to use for a model on a cluster, how much faster it is than the baseline, how much of that is
 // the draw of the masks, what the model cannot tell apart, and which engines run it.
 #pragma once
 
@@ -42,10 +42,6 @@ struct Advice {
   // `chosen`; "" where one that was asked for by name cannot run.
   std::string best() const;
 };
-
-// The result that speed-ups are over: Ulysses, or whatever else comes first. Where Ulysses was asked for and cannot
-// run, the fastest USP can stand for it, then a ring. nullptr: nothing has a time.
-const StrategyResult* reference_of(const Comparison& comparison);
 
 // `divisions`: those that the job's was chosen from. `engine`: that the answer is for; nullptr: any, and then the best
 // setting that engines run stands beside one that none runs. Throws Error as comparison_of(). REQUIRES: times of the

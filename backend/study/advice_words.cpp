@@ -9,6 +9,7 @@
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/published_errors.h"
+#include "backend/analysis/ratio_error.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/listed.h"
 #include "backend/base/number_text.h"
@@ -77,11 +78,12 @@ std::string titles_run(const std::vector<std::string_view>& ids) {
   return listed(titles_of(ids)) + (ids.size() == 1 ? " runs" : " run");
 }
 
-// "ulysses u4, 2 passes at once: 152 s end to end with fa3 in compiled code, and 259 s with fa2 in official code."
+// "ulysses u4, 2 guidance passes at once: 152 s end to end with torch.compile and fa3, and 259 s with the model's own
+// uncompiled code and fa2."
 std::string what_to_use(const Advice& advice, const Job& job, const AdviceFacts& facts) {
   const StrategyResult& fastest = advice.result(advice.chosen);
   std::string text = fastest.name == "single" ? "one GPU a pass (single)" : own_label(fastest);
-  if (advice.division.guidance > 1) text += fmt::format(", {} passes at once", advice.division.guidance);
+  if (advice.division.guidance > 1) text += fmt::format(", {} guidance passes at once", advice.division.guidance);
   if (advice.division.dp > 1) text += fmt::format(", {} replicas", advice.division.dp);
   if (!facts.engine && passes_over_the_fastest(advice))
     text += ", in " + listed(titles_of(advice.engines.at(advice.chosen)), "or");
@@ -90,22 +92,21 @@ std::string what_to_use(const Advice& advice, const Job& job, const AdviceFacts&
                                 : fmt::format(": {} a layer", duration_text(fastest.layer_pass_ns().value_or(0)));
   text += " with " + facts.code;
   if (facts.other_code && fastest.end_to_end_ns) {
-    // The kernel is named once.
-    const std::string& other = facts.other_code->text;
-    const std::string kernel = other.substr(0, other.find(" in "));
-    const bool same = facts.code.starts_with(kernel + " in ");
+    // A kernel that both have is named once.
+    std::string other = facts.other_code->text;
+    const std::size_t kernel = std::min(other.rfind(" and "), other.size());
+    if (facts.code.ends_with(other.substr(kernel))) other.resize(kernel);
     const std::int64_t ns = facts.other_code->end_to_end_ns;
-    text += fmt::format("{}{}", ns > 0 ? ", and " + time_text(ns) : ". It " + facts.other_code->why,
-                        same ? other.substr(kernel.size()) : " with " + other);
+    text += fmt::format("{} with {}", ns > 0 ? ", and " + time_text(ns) : ". It " + facts.other_code->why, other);
   }
   return text + ".";
 }
 
-// " With fa2 in official code usp u2 r2 is fastest, with 240 s.", where that is another one; else "".
+// " With torch.compile and fa3, usp u2 r2 is fastest, with 240 s.", where that is another one; else "".
 std::string other_winner(const AdviceFacts& facts) {
   const auto& other = facts.other_code;
   if (!other || other->faster.empty()) return "";
-  return fmt::format(" With {} {} is {}, with {}.", other->text, other->faster.substr(0, other->faster.find(" = ")),
+  return fmt::format(" With {}, {} is {}, with {}.", other->text, other->faster.substr(0, other->faster.find(" = ")),
                      other->of_engines ? "the fastest that an engine runs" : "fastest", time_text(other->faster_ns));
 }
 
@@ -175,7 +176,7 @@ const RatioError& error_of(const Advice& advice) {
   return ratio_error(kind_of(advice), w.ranks * w.guidance * w.data_parallel);
 }
 
-// Which are as fast, and why the chosen one is named, where it is not the fastest.
+// Which are too close to call, and why the chosen one is named, where it is not the fastest.
 std::string tie_sentence(const Advice& advice, const Judgement& judgement, const Engine* engine) {
   // The table says which plans equal them.
   std::vector<std::string> names;
@@ -189,23 +190,23 @@ std::string tie_sentence(const Advice& advice, const Judgement& judgement, const
   if (chosen.id == fastest.id)
     return fmt::format("Too close to call: {} {} slower by less than {}, {}.{}", listed(names),
                        names.size() == 1 ? "is" : "are", limit, judgement.error->from, at_ends);
-  const std::string name = own_label(chosen);
+  const std::string name = own_label(chosen), first = own_label(fastest) + ", the fastest";
   const std::size_t of_chosen = advice.as_modelled(chosen.id, engine).size(),
                     of_fastest = advice.as_modelled(fastest.id, engine).size();
-  const std::string why = of_chosen <= of_fastest ? fmt::format("More times of {} are published.", name)
-                          : engine != nullptr
-                              ? fmt::format("{} does not run {} as it is modelled.", engine->title, own_label(fastest))
-                          : of_fastest == 0 ? fmt::format("No engine runs {} as it is modelled.", own_label(fastest))
-                                            : fmt::format("More engines run {} as it is modelled.", name);
-  return fmt::format("{} as fast, within {}: {}. That is {}.{} {}", names.size() == 1 ? "Another is" : "These are",
-                     limit, listed(names), judgement.error->from, at_ends, why);
+  const std::string why =
+      of_chosen <= of_fastest ? fmt::format("More times of {} are published than of {}.", name, first)
+      : engine != nullptr     ? fmt::format("{} does not run {}, as it is modelled.", engine->title, first)
+      : of_fastest == 0       ? fmt::format("No engine runs {}, as it is modelled.", first)
+                              : fmt::format("More engines run {} as it is modelled than {}.", name, first);
+  return fmt::format("Too close to call: {} {} from {} by less than {}, {}.{} {}", listed(names),
+                     names.size() == 1 ? "differs" : "differ", name, limit, judgement.error->from, at_ends, why);
 }
 
 // What the lead over the others is worth.
 std::string certainty(const Advice& advice, const Judgement& judgement, const Job& job, const Engine* engine,
                       int gpus) {
   if (judgement.lead == Lead::kDepends)
-    return fmt::format("It depends on your hosts: {} is fastest on the fastest of such hosts, and {} on the slowest.",
+    return fmt::format("It depends on your hosts: {} is fastest with the fastest network, and {} with the slowest.",
                        own_label(*judgement.at_low), own_label(*judgement.at_high));
   if (!advice.as_fast.empty()) return tie_sentence(advice, judgement, engine);
   if (judgement.ranked.size() < 2) {
@@ -319,14 +320,19 @@ std::string rings_note(const Advice& advice, const Engine* only) {
   return text + ". Times here are of rings that pass them on (docs/engines.md).";
 }
 
-// What the same plan takes on sparse masks.
+// What the same plan takes on sparse masks, and why: "Sparse masks (sparge, --density 0.4) cut attention from 45.1 ms
+// to 38.1 ms a layer, so the same plan takes 163 s."
 std::string sparse_sentence(const Advice& advice, const OtherTime& sparse) {
-  const std::string time = time_text(sparse.end_to_end_ns);
-  if (sparse.end_to_end_ns < advice.result(advice.chosen).end_to_end_ns.value_or(0))
-    return fmt::format("This is for dense attention. The same plan takes {} on sparse masks ({}); ask with {}.", time,
-                       sparse.text, sparse.flags);
-  return fmt::format("This is for dense attention. Sparse masks would not help this plan: it takes {} with {}.", time,
-                     sparse.text);
+  const StrategyResult& dense = advice.result(advice.chosen);
+  const std::optional<double> dense_ns = attention_of_layer_ns(dense), sparse_ns = sparse.layer_attention_ns;
+  const bool both = dense_ns && sparse_ns, gain = sparse.end_to_end_ns < dense.end_to_end_ns.value_or(0);
+  std::string why;
+  if (both && gain && *sparse_ns < *dense_ns)
+    why = fmt::format(" cut attention from {} to {} a layer, so the", duration_text(*dense_ns),
+                      duration_text(*sparse_ns));
+  else
+    why = fmt::format(" are {} gain: the", gain ? "a" : "no");
+  return fmt::format("Sparse masks ({}){} same plan takes {}.", sparse.flags, why, time_text(sparse.end_to_end_ns));
 }
 
 // Why the times are of this kernel, where masks of one's own choose it or do not.
@@ -392,7 +398,9 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   add(parts, advice.unsharded, 1);
   if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
   add(parts, speedup_sentence(advice), 3);
-  if (!clear) add(parts, prediction_sentence(judgement, judgement.unmeasured), 0);  // the record alone
+  // The record alone; the first sentence has that hosts differ.
+  if (!clear && judgement.unmeasured != kHostsOrderAnew)
+    add(parts, prediction_sentence(judgement, judgement.unmeasured), 0);
   if (advice.result(advice.chosen).end_to_end_ns)
     if (std::string record = time_record(several_nodes ? MachineKind::kNodes : kind_of(advice), replica);
         !record.empty())
@@ -427,6 +435,8 @@ std::string question_line(const Advice& advice, const Job& job) {
     if (const std::size_t again = line.find(nodes); again != line.npos) line.erase(again, nodes.size());
     line.replace(at, machine.size(), fmt::format(" x {}{} of {}", job.cluster.preset.gpu, nodes, cluster.preset));
   }
+  if (has_sparse_masks(job) && job.places.contains("mask.block"))
+    line += fmt::format(", blocks of {} tokens", job.config.mask.block);
   if (c.workload.scope == "layer") line += ", whole layers";
   if (const std::optional<int> steps = c.workload.model_denoise_steps; steps.value_or(1) > 1)
     line += fmt::format(", {} denoise steps", *steps);
@@ -440,6 +450,7 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
   const bool ratios = judgement.ranked.size() > 1, seeds = ratios && advice.runs.seeds.size() > 1,
              engines = facts.engine == nullptr;
   Table table;
+  table.best_is = "the one to use";
   table.columns = {text_column("strategy"), {"layer", "makespan"}};
   if (ratios) table.columns.push_back({"vs " + advice.result(advice.reference).name, "speedup"});
   if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 3));
@@ -458,7 +469,7 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
   const StrategyResult *reference = &advice.result(advice.reference), *chosen = &advice.result(advice.chosen);
   for (auto at = shown.end(); shown.size() > rows && at != shown.begin();)
     if (--at; *at != reference && *at != chosen) at = shown.erase(at);
-  const bool named = !advice.best().empty();
+  const bool named = !advice.best().empty() && fits_in(facts.engine, advice);
   for (const StrategyResult* s : shown) {
     const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
     const auto passes = static_cast<double>(s->by_layer.size());
@@ -466,7 +477,7 @@ Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all,
       const std::optional<double> sum = mean(by_rank);
       return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
     };
-    Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns())}, named && s->id == advice.fastest};
+    Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns())}, named && s->id == advice.chosen};
     if (ratios) row.cells.push_back(cell(Hint::kSpeedup, speedup.mean));
     if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
     if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));

@@ -165,7 +165,7 @@ std::string throughput_sentence(const Divisions& divisions, double error) {
   if (gain <= 1 + error) return "";
   const int gpus = most.ranks * most.setting.guidance;
   const std::string at_once =
-      most.setting.guidance > 1 ? fmt::format(" and {} passes at once", most.setting.guidance) : "";
+      most.setting.guidance > 1 ? fmt::format(" and {} guidance passes at once", most.setting.guidance) : "";
   return fmt::format(
       "For throughput, run {} independent replicas on {} each{}: {:.1f} samples an hour instead of {:.1f}, but each "
       "sample takes {}.",
@@ -220,6 +220,7 @@ Table divisions_table(const Divisions& divisions) {
   table.caption =
       "Ways to divide the ranks, the chosen one with the strategy to use, each other with the fastest that an engine "
       "runs:";
+  table.best_is = "the chosen one";
   table.columns = {{"replicas"},           text_column("guidance"),      {"ranks a pass"},
                    text_column("fastest"), {"end to end", "end_to_end"}, {"samples an hour", "samples_per_hour"}};
   for (std::size_t i = 0; i < divisions.times.size(); ++i) {

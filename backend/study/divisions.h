@@ -59,7 +59,7 @@ std::string run_division_sentence(const Divisions& divisions);
 // instead of 131 s)"; "" where it is that of `now`. REQUIRES: of the same jobs, or none.
 std::string other_division_sentence(const Divisions& now, const Divisions& then, const std::string& what_if);
 
-// A row for each division, the fastest emphasised; no row where there is nothing to choose.
+// A row for each division, the chosen one emphasised; no row where there is nothing to choose.
 Table divisions_table(const Divisions& divisions);
 
 }  // namespace spscope

@@ -33,10 +33,8 @@ EngineSetup setup_of(const Job& job, std::string_view strategy, const Parameters
   } else {
     setup.ulysses = std::max(1, ulysses), setup.ring = std::max(1, ring);
   }
-  if (has_sparse_masks(job)) {
-    setup.masks = job.config.mask.file.empty() ? job.config.mask.pattern : kOwnMasks;
-    setup.density = job.config.mask.density;
-  }
+  setup.masks = backend_masks(job);
+  if (!setup.masks.empty() && job.config.mask.file.empty()) setup.density = job.config.mask.density;
   setup.in_pieces = parameters.has("chunks") && parameters.integer("chunks") > 1;
   setup.guidance = job.cluster.guidance;
   setup.head_dim = job.model.head_dim;
@@ -80,6 +78,15 @@ void restrict_by(std::function<bool(const EngineSetup&)> has, Job& job) {
 bool has_sparse_masks(const Job& job) {
   const MaskConfig& mask = job.config.mask;
   return !mask.file.empty() || !job.config.model.activations.empty() || (mask.pattern != "dense" && mask.density < 1);
+}
+
+std::string backend_masks(const Job& job) {
+  const MaskConfig& mask = job.config.mask;
+  if (!has_sparse_masks(job)) return "";
+  if (mask.file.empty()) return mask.pattern;
+  const std::string& kernel = job.cluster.preset.attention_kernel;
+  const bool is_named = kernel == mask.kernel || job.places.contains("run.attention_kernel");
+  return is_named && is_backend_pattern(kernel) ? kernel : std::string(kOwnMasks);
 }
 
 EngineSetup engine_setup(const Job& job, const StrategyResult& result) {

@@ -14,6 +14,9 @@ namespace spscope {
 
 // Whether masks leave pairs out; those of a file are taken to.
 bool has_sparse_masks(const Job& job);
+// EngineSetup::masks: the pattern of the masks. Of a file the one whose kernel the times are of, where the file or
+// run.attention_kernel names it, else kOwnMasks; "": dense.
+std::string backend_masks(const Job& job);
 
 // What the result's plans ask of an engine, on the division of the ranks that the job has. Of layer passes with several
 // meshes: of the first.

@@ -44,36 +44,53 @@ std::string no_flag_sentence(const Advice& advice, const Job& job, const Engine&
   const EngineSetup setup = engine_setup(job, advice.result(advice.chosen));
   if (!missing_in(engine, setup).empty()) return "";
   std::vector<std::string> parts;
-  if (setup.masks.empty() && !setup.kernel.empty() && engine.choice_of(setup.kernel).empty())
-    parts.push_back("the attention kernel " + setup.kernel);
+  const Engine::Kernel* kernel = engine.find_kernel(setup.kernel);
+  const bool is_dense = setup.masks.empty() && !setup.kernel.empty();
+  if (is_dense && kernel == nullptr) parts.push_back("the attention kernel " + setup.kernel);
   if (setup.compiled && !engine.has(EngineFeature::kCompiled) && !engine.has(EngineFeature::kEager))
-    parts.emplace_back("compiled code");
-  return parts.empty() ? ""
-                       : fmt::format("docs/engines.md knows no flag of {} for {}.", engine.title, listed(parts, "or"));
+    parts.emplace_back("torch.compile");
+  std::string text =
+      parts.empty() ? ""
+                    : fmt::format("docs/engines.md knows no flag of {} for {}.", engine.title, listed(parts, "or"));
+  if (is_dense && kernel != nullptr && kernel->text.empty())
+    text += fmt::format(
+        "{}{} has no flag for the attention kernel. It runs the first of {} that is installed, and these times are of "
+        "{}.",
+        text.empty() ? "" : " ", engine.title, listed(kernel->kernels), setup.kernel);
+  return text;
 }
 
 std::string masks_sentence(const Advice& advice, const Job& job, const Engine& engine) {
-  const MaskConfig& mask = job.config.mask;
-  if (!has_sparse_masks(job)) return "";
+  const std::string masks = backend_masks(job);
+  if (masks.empty()) return "";
   std::vector<std::string_view> patterns = engine.patterns(job.config.model.preset);
   std::erase_if(patterns, [&](std::string_view pattern) {
     return !backend_limit(engine, pattern, engine_setup(job, advice.result(advice.chosen))).empty();
   });
-  if (!mask.file.empty())
+  const std::string& kernel = job.cluster.preset.attention_kernel;
+  if (masks == kOwnMasks && patterns.empty()) return "";
+  if (masks == kOwnMasks)
     return fmt::format(
-        "As it stands this command attends densely. Add the flag of the attention backend that makes your masks: {} "
-        "has those of {} (docs/engines.md).",
+        "This command sets no attention backend, so it attends densely. {} {} has backends of {}, and --kernel chooses "
+        "one for the times and the command.",
+        kernel.empty() || is_backend_pattern(kernel)
+            ? "Your masks do not say which backend makes them."
+            : fmt::format("The times are of {}, which no backend of {} makes masks for.", kernel, engine.title),
         engine.title, listed(patterns));
-  std::string text = mask.pattern == "vsa" ? "VSA needs a model that was trained for it." : "";
-  if (std::ranges::count(patterns, mask.pattern) == 0) return text;
-  const std::string_view flag =
-      engine.feature(mask.pattern == "vsa" ? EngineFeature::kVsa : EngineFeature::kSparge).text;
+  std::string text = masks == "vsa" ? "VSA needs a model that was trained for it." : "";
+  if (std::ranges::count(patterns, masks) == 0) return text;
+  const std::string gap = text.empty() ? "" : " ";
+  if (!job.config.mask.file.empty())
+    return text + fmt::format(
+                      "{}The command sets no density. {} makes masks of {} anew as it runs, and they may be denser or "
+                      "sparser than yours.",
+                      gap, engine.title, masks);
+  const std::string_view flag = engine.feature(masks == "vsa" ? EngineFeature::kVsa : EngineFeature::kSparge).text;
   if (flag.find("density}") == flag.npos && flag.find("sparsity}") == flag.npos)
-    text += fmt::format("{}No flag of {} sets a density, so that of your run may be another one.",
-                        text.empty() ? "" : " ", engine.title);
-  if (const std::string& kernel = job.cluster.preset.attention_kernel; kernel != mask.pattern)
+    text += fmt::format("{}No flag of {} sets a density, so your run may have another one.", gap, engine.title);
+  if (kernel != masks)
     text += fmt::format("{}{} runs masks of {} with a kernel of its own, and the times here are of {}.",
-                        text.empty() ? "" : " ", engine.title, mask.pattern, kernel);
+                        text.empty() ? "" : " ", engine.title, masks, kernel);
   return text;
 }
 

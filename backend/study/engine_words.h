@@ -10,7 +10,7 @@ namespace spscope {
 
 // What is typed, with what leaves the GPU for the rest to fit.
 std::string flags_sentence(const Advice& advice, const Job& job, const Engine& engine);
-// Of what was timed, what no flag of the engine chooses: the attention kernel, compiled code.
+// Of what was timed, what no flag of the engine chooses: the attention kernel, torch.compile.
 std::string no_flag_sentence(const Advice& advice, const Job& job, const Engine& engine);
 // What the flags leave open about sparse masks.
 std::string masks_sentence(const Advice& advice, const Job& job, const Engine& engine);

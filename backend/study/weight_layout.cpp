@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "backend/analysis/equal_plans.h"
-#include "backend/analysis/judgement.h"
 #include "backend/base/listed.h"
 #include "backend/base/number_text.h"
 #include "backend/config/model_size.h"
@@ -30,24 +29,14 @@ std::vector<std::string_view> without_room(const Advice& advice, const Engine* e
   return parts;
 }
 
-// "Without sharding, ring r4 is the fastest that an engine runs. It takes 240 s and fits, with 1.0 GiB to spare."
+// "With whole weights the answer is ring r4. It takes 240 s and fits, with 1.0 GiB to spare." REQUIRES: it has a time.
 std::string unsharded_text(const Advice& whole, const Engine* engine) {
-  const StrategyResult* shown = &whole.result(whole.fastest);
-  const auto is_run = [&](const StrategyResult* s) {
-    const auto found = whole.engines.find(s->id);
-    return found != whole.engines.end() && !found->second.empty();
-  };
-  const bool fastest_runs = engine != nullptr || is_run(shown);
-  bool runs = fastest_runs;
-  if (!fastest_runs)
-    for (const StrategyResult* s : judge(by_mode(whole.judged).front()).ranked)
-      if (!runs && s->end_to_end_ns && is_run(s)) shown = s, runs = true;
-  if (!shown->end_to_end_ns) return "";
-  return fmt::format("Without sharding, {} is the fastest that {}. It takes {} and {}.", own_label(*shown),
-                     fastest_runs ? "can run"
-                     : runs       ? "an engine runs"
-                                  : "can run, and no engine runs it",
-                     duration_text(static_cast<double>(*shown->end_to_end_ns)), fit_text(shown->memory_need));
+  const StrategyResult& chosen = whole.result(whole.chosen);
+  const auto runs = whole.engines.find(whole.chosen);
+  const bool is_run = engine != nullptr || (runs != whole.engines.end() && !runs->second.empty());
+  return fmt::format("With whole weights the answer is {}{}. It takes {} and {}.", own_label(chosen),
+                     is_run ? "" : ", which no engine runs", duration_text(static_cast<double>(*chosen.end_to_end_ns)),
+                     fit_text(chosen.memory_need));
 }
 
 }  // namespace
@@ -76,8 +65,8 @@ LayoutChoice choose_layout(const Job& sharded_job, const Advice& whole, const Ad
                          weight_bytes(sharded_job.config.run);
   const auto because = [&](const std::string& what) {
     return fmt::format(
-        "Whole weights, {}, {}, so each GPU keeps a part of them under FSDP. If nothing hides gathering them, it takes "
-        "{}.",
+        "Whole weights, {}, {}, so each GPU keeps a part of them under FSDP. If nothing hides gathering them, a "
+        "generation takes {}.",
         binary_bytes_text(weights), what, duration_text(open_ns));
   };
   if (whole.chosen.empty()) return {true, because("fit with no strategy")};

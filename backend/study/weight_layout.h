@@ -20,7 +20,7 @@ bool sharding_may_help(const Job& job, const Advice& advice, const Engine* engin
 struct LayoutChoice {
   bool sharded = false;
   std::string sentence;        // why, for those who read the answer; "": nothing to say
-  std::string unsharded = {};  // where it is sharded: what would run without, and its memory; "": nothing would
+  std::string unsharded = {};  // where it is sharded: the answer without, and its memory; "": there is none
 };
 // `sharded` is the advice for `sharded_job`, with sharded weights. It is chosen where it is faster end to end even when
 // nothing hides gathering weights (weight_gather.h), or nothing else can run in the engine.

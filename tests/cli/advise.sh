@@ -9,7 +9,7 @@ says() {  # each of these patterns, wherever lines break
 tiny=(--model wan-mini --cluster h100x8 --ranks 4 --density 0.3 --set model.heads=8 --set model.head_dim=24
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${tiny[@]}" --all
-expect_out 'Use ' 'vs ulysses' 'over seeds' 'The rate of sparge on h100 is taken from FlashAttention-2' 'end to end with sparge in compiled code' 'Not possible here: dsp (' '4 x h100' \
+expect_out 'Use ' 'vs ulysses' 'over seeds' 'The rate of sparge on h100 is taken from FlashAttention-2' 'end to end with torch.compile and sparge' 'Not possible here: dsp (' '4 x h100' \
   'whole layers' 'wire' ' a layer slower: ' 'Memory: '
 cp -- "$out" whole
 expect_exit 0 advise "${tiny[@]}"
@@ -34,6 +34,8 @@ expect_out "$best"
 # It holds what differs from defaults, the kernel among it, and gives the times of the answer.
 big_heads=(--set model.heads=4 --set model.head_dim=64)  # that SpargeAttn takes
 expect_exit 0 advise "${tiny[@]}" "${big_heads[@]}" --seeds 1 --engine sglang --save one.toml --json
+expect_json 'any("--attention-backend sparge_attn --attention-backend-config topk=0.3" in x for x in d["sentences"])' \
+  'd["attention_kernel"] == "sparge"' 'any("all dense" in x for x in d["sentences"])'
 cp -- "$out" answer.json
 [ "$(wc -l <one.toml)" -lt 40 ] || fail "the saved run is long"
 ! grep -q '^[a-z_]* = 0$' one.toml || fail "the saved run holds defaults"
@@ -52,19 +54,19 @@ expect_refused '--save advice.toml: the file exists' -- advise "${tiny[@]}" --sa
 # Flags say which kernel and code times are of; the first line names them, and what the other usual ones take.
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --kernel flex --implementation official --json
 expect_json 'd["attention_kernel"] == "flex" and d["implementation"] == "official"' \
-  '" with flex in official code, " in d["sentences"][0]' 'd["other_code"]["text"] == "sparge in compiled code"' \
+  '"with the model'"'"'s own uncompiled code and flex, " in d["sentences"][0]' 'd["other_code"]["text"] == "torch.compile and sparge"' \
   'd["other_code"]["end_to_end_ns"] < min(x["end_to_end_ns"] for x in d["comparison"]["strategies"] if x["legal"])'
 
 # Without masks it is dense attention, and plans that have nothing to balance are one row; --density 1 is no pattern.
 dense=(--model wan-mini --cluster h100x8 --ranks 4 --set model.heads=8 --set model.head_dim=24 --set cluster.guidance=1
   --set cluster.dp=1)
 expect_exit 0 advise "${dense[@]}"
-expect_out 'This is for dense attention. Sparse masks would not help' ', 10 denoise steps, all times' ' tokens, dense, ' 'ulysses u4 = snake' \
+expect_out 'Sparse masks (--density 0.4) are no gain: the same plan takes ' ', 10 denoise steps, all times' ' tokens, dense, ' 'ulysses u4 = snake' \
   'dense masks leave nothing to balance'
 expect_not_out 'over seeds' 'prediction'
 expect_exit 0 advise "${dense[@]}" --density 1
 expect_out ' tokens, dense, '
-expect_not_out 'sparge' 'over seeds' 'This is for dense'
+expect_not_out 'sparge' 'over seeds' 'Sparse masks ('
 
 # Over PCIe with more than two GPUs the first sentence says that hosts differ, and what measures yours; the error of its
 # time is in the short answer too.
@@ -84,16 +86,22 @@ expect_not_out 'run.weights = sharded'
 expect_exit 2 advise --model hunyuanvideo --cluster 4090x8 --engine xdit
 says 'docs/engines.md knows no sharded weights of xDiT. SGLang and vLLM-Omni have them.'
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster h100x8 --engine wan -s ulysses
-says ' --dit_fsdp --t5_fsdp *knows no flag of Wan2.1 for the attention kernel fa3. *leave no room for the VAE, *fits together with the text encoder and VAE'
+says ' --dit_fsdp --t5_fsdp *Wan2.1 has no flag for the attention kernel. It runs the first of fa3 and fa2 that is installed, and these times are of fa3. *leave no room for the VAE, *fits together with the text encoder and VAE'
 python3 -B "$scripts/bad_arrays.py" .
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 2 --set model.grid=1,8,8 --set model.heads=2 --set model.head_dim=8 \
   --set mask.block=16 --set cluster.guidance=1 --set cluster.dp=1 --mask good.npy --engine sglang
-says 'The kernel vsa is assumed, since your masks *As it stands this command attends densely.'
+says 'The kernel vsa is assumed, since your masks *This command sets no attention backend, so it attends densely. Your masks do not say'
+# A kernel that is named is the one of the times and of the command, which sets no density for a file.
+expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 2 --set model.grid=1,8,8 --set model.heads=2 --set model.head_dim=8 \
+  --block 16 --set cluster.guidance=1 --set cluster.dp=1 --mask good.npy --engine sglang --kernel vsa --json
+expect_json 'd["attention_kernel"] == "vsa" and d["mask_block"] == 16' 'any(" --attention-backend video_sparse_attn --enable" in x for x in d["sentences"])' \
+  'any("The command sets no density. SGLang makes masks of vsa anew" in x for x in d["sentences"])'
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4
-says ' ulysses u2 chunks=4 ' ' ulysses u2 = dbsp ' 'published runs over PCIe on 3 to 4 GPUs' 'Memory: ulysses u2' ' in official code'
+says ' ulysses u2 chunks=4 ' ' ulysses u2 = dbsp ' 'published runs over PCIe on 3 to 4 GPUs' 'Memory: ulysses u2' " with the model's own uncompiled code" \
+  ' Without text encoder and VAE it needs ' 'Too close to call: * from ulysses u2 by less than ' 'No engine runs ulysses u2 chunks=4, the fastest, as it is modelled.'
 expect_not_out 'megatron_sp is'
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 2
-says 'It does not fit in official code.'
+says "It does not fit with the model's own uncompiled code."
 # Heads that engines refuse are a note, and the setting that they take stands beside the answer.
 expect_exit 0 advise --model wan2.1-t2v-1.3b --cluster h100x8 --set cluster.guidance=1 --set cluster.dp=1 --json
 expect_json '"4 ranks 2 of the 12 heads and 4 ranks 1" in d["notes"][0]' 'd["engines"]["ulysses"] == ["diffusers", "vllm-omni"]' \
@@ -107,7 +115,7 @@ expect_refused "SGLang's SpargeAttn runs on GPUs of compute capability 8.0 to 9.
 expect_refused 'takes heads of 64 or 128 channels; these have 24' -- advise "${tiny[@]}" --engine sglang
 # Of one plan, too, another division is called better by more than the error of the model.
 expect_exit 0 advise --model cogvideox1.5-5b --cluster a100x8 --ranks 2
-says 'One GPU runs each pass. * passes in turn on 2 GPUs with ' 'ask with --density 0.4'
+says 'One GPU runs each pass. * passes in turn on 2 GPUs with ' 'Sparse masks (--density 0.4) cut attention from * a layer, so the same plan takes '
 expect_not_out 'samples an hour instead' 'vs single'
 
 # What an engine has, and nothing else.
@@ -120,10 +128,7 @@ expect_json 'd["engine"] == "diffusers"' 'all("diffusers" in x for x in d["engin
 expect_exit 0 advise "${dense[@]}" --engine sglang -s ring --json
 expect_json '"You named no other strategy to compare it with." in d["sentences"]' \
   'any("In a ring SGLang gathers all keys at once" in x for x in d["notes"])'
-# The flags of sparse attention are those of the masks that were modelled, and so is the kernel.
-expect_exit 0 advise "${tiny[@]}" "${big_heads[@]}" --seeds 1 --engine sglang --json
-expect_json 'any("--attention-backend sparge_attn --attention-backend-config topk=0.3" in x for x in d["sentences"])' \
-  'd["attention_kernel"] == "sparge"' 'any("all dense" in x for x in d["sentences"])'
+# The flags of sparse attention are those of the masks that were modelled.
 expect_exit 0 advise "${tiny[@]}" --seeds 1 --engine vllm-omni --pattern vsa --json
 expect_json 'any("FASTVIDEO_VSA" in x for x in d["sentences"])' 'any(x.startswith("VSA needs a model that was trained for it. No flag of vLLM-Omni sets a density") for x in d["sentences"])' \
   '"vLLM-Omni runs no other strategy here: it has no sparse attention with anything but Ulysses (docs/engines.md)." in d["sentences"]'
@@ -132,6 +137,8 @@ expect_refused 'knows no attention backend of it with masks of sparge' '--patter
 expect_exit 0 advise "${tiny[@]}" --set model.head_dim=64 --seeds 1 --json
 expect_json 'd["sentences"][0].startswith("Use ulysses u4, in SGLang: ")' 'd["best"] == "ulysses" and d["engines"]["ulysses"] == ["sglang"]' \
   '"allgather_kv r4, which no engine runs, would be " in d["sentences"][0] and d["fastest"] == "allgather_kv"'
+expect_exit 0 advise "${tiny[@]}" --set model.head_dim=64 --seeds 1
+expect_out '* ulysses u4' '* the one to use'  # the mark is on what the first sentence names, not on the fastest
 # A picture and a film by their size; of several nodes no published run says how far off the time is.
 flux=(--model flux.1-dev --cluster ndr-h100-x2 --set cluster.dp=1 -s ulysses -s usp)
 expect_exit 0 advise "${flux[@]}"
@@ -145,7 +152,7 @@ expect_refused 'did you mean "vllm-omni"?' -- advise "${dense[@]}" --engine vllm
 
 expect_exit 0 advise "${tiny[@]}" --seeds 2 --what-if link=0.5,density=0.6 --json
 expect_json 'd["best"] in [x["id"] for x in d["comparison"]["strategies"]]' 'd["seeds"] == [1, 2]' \
-  'd["speedup"]["least"] <= d["speedup"]["mean"] <= d["speedup"]["most"]' 'd["speedup"]["seeds"] == 2' \
+  'd["mask_block"] == 64' 'd["speedup"]["least"] <= d["speedup"]["mean"] <= d["speedup"]["most"]' 'd["speedup"]["seeds"] == 2' \
   'len(d["next_commands"]) == 2' 'len(d["engines"]) >= 5' 'd["what_if"]["comparison"]["workload"]["density"] > 0.5' \
   'all(x["pick"] is not None for x in d["comparison"]["strategies"])' \
   'd["comparison"]["workload"]["scope"] == "layer"'
@@ -156,18 +163,15 @@ expect_json 'next(x["makespan_ns"] for x in d["comparison"]["strategies"] if x["
   'd["what_if"]["fastest"] != None != d["what_if"]["best"]' \
   'len(d["engines"][d["best"]]) == max(len(d["engines"][x["id"]]) for x in d["comparison"]["strategies"] if x["id"] in d["engines"] and (x["id"] == d["best"] or x["label"] in [y.split(" = ")[0] for y in d["as_fast"]]))'
 
-# Where neither Ulysses nor USP is there, speed-ups are over a ring.
 few=(--model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --set model.heads=3 --set model.head_dim=64
   --set cluster.guidance=1 --set cluster.dp=1)
 expect_exit 0 advise "${few[@]}" --json -s ulysses -s ring -s dbsp
-expect_json 'd["reference"] == "ring"'
-
 # No winner is named while one that was asked for cannot run: not in the sentence, the table or the JSON.
-expect_json 'd["best"] is None' 'd["fastest"] in ("ring", "dbsp")' 'd["argument"].split(":")[0] in ("ring", "dbsp")' \
+expect_json 'd["reference"] == "ring"' 'd["best"] is None' 'd["fastest"] in ("ring", "dbsp")' 'd["argument"].split(":")[0] in ("ring", "dbsp")' \
   '"No winner is named, since ulysses was asked for" in d["sentences"][0]' 'd["what_if"] is None'
 expect_exit 0 advise "${few[@]}" -s ulysses -s ring -s dbsp --what-if link=0.5
 expect_out 'No winner is named' 'ring r4  '
-expect_not_out '* fastest'
+expect_not_out '* fastest' '* the one to use'
 expect_exit 0 advise "${few[@]}" -s ulysses -s ring -s dbsp --what-if link=0.5 --json
 expect_json 'd["what_if"]["best"] is None' 'd["what_if"]["fastest"] in ("ring", "dbsp")'
 expect_exit 2 advise "${few[@]}" -s ulysses --json
@@ -177,8 +181,7 @@ expect_json 'd["best"] is None' 'd["fastest"] is None' 'd["reference"] is None' 
 expect_exit 0 advise --model wan-mini --cluster h100x8 --ranks 4 --seeds 1 --json
 expect_json '[(x["dp"], x["guidance"]) for x in d["divisions"]] == [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)]' \
   'all(x["dp"] * x["guidance"] * x["ranks"] == 4 for x in d["divisions"])' \
-  'd["comparison"]["workload"]["ranks"] == min(d["divisions"], key=lambda x: x["end_to_end_ns"])["ranks"]' \
-  'all(abs(x["samples_per_hour"] * x["end_to_end_ns"] / 3.6e12 / x["dp"] - 1) < 1e-6 for x in d["divisions"])'
+  'd["comparison"]["workload"]["ranks"] == min(d["divisions"], key=lambda x: x["end_to_end_ns"])["ranks"]'
 # They are timed on all seeds: the time of a plan is the same in the first sentence, its row and its division.
 expect_exit 0 advise --model wan2.1-t2v-1.3b --cluster h100x8 --ranks 4 --tokens 4000 --density 0.3 --seeds 2 --set cluster.dp=1 -s ulysses -s ring --json
 expect_json '[(x["dp"], x["guidance"]) for x in d["divisions"]] == [(1, 1), (1, 2)]' \
@@ -247,10 +250,10 @@ expect_refused 'lacks --model' 'lacks --cluster' 'spscope list models' -- advise
 expect_exit 0 advise --model Wan-AI/Wan2.1-T2V-1.3B-Diffusers --cluster RTX4090x8 --ranks 2 --json
 expect_json 'd["comparison"]["workload"]["model"] == "wan2.1-t2v-1.3b"' 'd["comparison"]["workload"]["cluster"] == "4090x8"'
 expect_refused '--cluster: "h100x4"' 'use --cluster h100x8 --ranks 4' -- advise --model wan-mini --cluster h100x4
-expect_refused 'use --cluster ndr-h100-x2' -- advise --model wan-mini --cluster h100x16
-expect_refused 'use cluster.preset = 4090x8, cluster.ranks = 4' -- plan --set cluster.preset=4090x4
 expect_refused '> --model wan2.1-14b' 'did you mean "wan2.1-t2v-14b"?' -- advise --model wan2.1-14b --cluster h100x8
 expect_refused '> --pattern spargee' -- advise --model wan-mini --cluster h100x8 --pattern spargee
+expect_refused 'block: 385 is outside [1, 384]' '> --block 385' -- advise --model wan-mini --cluster h100x8 --density 0.3 --block 385
+expect_refused 'is of sparse masks, and the question is of dense' -- advise --model wan-mini --cluster h100x8 --block 16
 expect_refused 'answers from a model' -- advise "${tiny[@]}" --set run.mode=execute
 expect_refused 'did you mean "--what-if"?' -- advise "${tiny[@]}" --what link=1
 expect_refused '"fast" is not a number from 0.001 to 1000 of link' -- advise "${tiny[@]}" --what-if link=fast

@@ -12,8 +12,9 @@ MODELS = ("wan2.1-t2v-1.3b", "wan2.1-t2v-14b", "hunyuanvideo", "cogvideox1.5-5b"
 CLUSTERS = (["h100x8"], ["4090x8", "--ranks", "4"], ["a100x8", "--ranks", "2"], ["ndr-h100-x2"])
 NO_PLACE = "As far as docs/engines.md knows, this does not fit in "
 FIRST = re.compile(NO_PLACE + r"[^:]*: [^.]*\. .*[tT]he fastest, if it fitted, is [a-z_]+|"
-                   r"(Use|Hosts with PCIe differ\. On a usual one use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with \w+ in "
-                   r"(official code\.|compiled code(, and [0-9.,]+ (s|ms)|\. It (cannot run|does not fit)) (with \w+ )?in official code\.)")
+                   r"(Use|Hosts with PCIe differ\. On a usual one use) [a-z_]+[^:]*: [0-9.,]+ (s|ms) end to end with "
+                   r"(OWN and \w+\.|torch\.compile and \w+(, and [0-9.,]+ (s|ms)|\. It (cannot run|does not fit)) with OWN( and \w+)?\.)"
+                   .replace("OWN", "the model's own uncompiled code"))
 
 
 def engines_of(source):

@@ -65,7 +65,7 @@ expect_json 'abs(d["numbers"]["cost.attend_ns_per_pair_channel"] - 4e-3) < 1e-5'
 expect_exit 0 run "${small[@]}" --set run.mode=simulate --set cluster.profile=own.toml --set run.attention_kernel=own --set cluster.ranks=2 -s ulysses
 # advise answers for it, and for no other kernel; what lies outside of the layers is that of the model.
 expect_exit 0 advise --model wan-mini --cluster own.toml --ranks 2 --density 0.3 --seeds 1 -s ulysses --json
-expect_json 'd["attention_kernel"] == "own"' '" with own in compiled code." in d["sentences"][0]'
+expect_json 'd["attention_kernel"] == "own"' '" with torch.compile and own." in d["sentences"][0]'
 outside() { grep -o 'per_run_ns = { value = [0-9.]*' "$1"; }
 expect_exit 0 calibrate --attention own.csv --cluster h100x8 --model wan2.1-t2v-14b -o large.toml
 [[ $(outside own.toml) && $(outside own.toml) != "$(outside large.toml)" ]] || fail 'the profile is not of its model'

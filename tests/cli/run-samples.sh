@@ -24,7 +24,7 @@ expect_json \
   's["usp"]["resolved"]["groups"] == {"ulysses": [[0, 1], [2, 3]], "ring": [[0, 2], [1, 3]]}'
 
 part project
-# project measures compute, schedules the network of the cluster, says so, and gives speed-ups over the first strategy.
+# project measures compute, schedules the network of the cluster, says so, and gives speed-ups over Ulysses.
 expect_exit 0 run "$samples/photo-project.toml" --json --set run.repeats=1
 expect_json 'list(s) == ["ulysses", "ring", "usp", "usp-2", "dbsp", "dbsp-2", "cyclic", "cyclic-2"]' \
   'all(x["provenance"] == {"compute": "measured", "network": "modelled"} for x in s.values())' \

@@ -32,7 +32,8 @@ def table_of(source):
             name = NAMES[feature]
         page = texts[2]
         address = page if page.startswith("https://") else repository + page
-        lines.append(f"| | {name} | `{texts[1]}` | [{page.rstrip('/').split('/')[-1]}]({address}) |")
+        typed = f"`{texts[1]}`" if texts[1] else "no flag: the first that is installed"
+        lines.append(f"| | {name} | {typed} | [{page.rstrip('/').split('/')[-1]}]({address}) |")
     return "\n".join(lines) + "\n"
 
 

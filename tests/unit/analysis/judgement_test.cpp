@@ -161,6 +161,8 @@ TEST(EqualPlans, AreOneAndNeedNoMeasurementOfTheirOwn) {
   EXPECT_EQ(without_equal_plans(c).strategies.size(), 2u) << "USP without a ring is Ulysses";
   c.strategies[2].bytes_sent = {1};
   EXPECT_EQ(without_equal_plans(c).strategies.size(), 3u) << "it sends otherwise";
+  std::swap(c.strategies[0], c.strategies[3]);
+  EXPECT_EQ(without_equal_plans(c).strategies[0].label, "ulysses = dbsp refine") << "in whatever order they come";
 }
 
 // As published_errors.def counts them; where few pairs are of as many GPUs, those of the same kind of link count.

@@ -247,7 +247,8 @@ TEST(Reason, TimeDecidesAndNotRatios) {
       reason_text(*reason_for(slow, fast), slow, fast),
       "ring r8 is 19.9 ms slower for two reasons. Without the first, 59 % of the difference goes away: 25.0 ms of its "
       "transfers inside nodes are exposed, against 13.2 ms in cyclic u4 r2; it sends 1.35 GB a rank instead of "
-      "484 MB. Without the second, 35 % more: its ranks wait 7.00 ms for the host to issue operations");
+      "484 MB. Without the second, 35 % more: its ranks wait 7.00 ms on average for the host to issue "
+      "operations");
 }
 
 // A heavy head and a slow link, each of which takes less than two thirds away.

@@ -118,7 +118,7 @@ TEST(Regression, TheChangeIsSplitIntoItsParts) {
   const Change change = changes(was, now, 0.05).at(0);
   ASSERT_TRUE(change.parts_ns.has_value());
   EXPECT_EQ(*change.parts_ns, (std::array<std::int64_t, 4>{7, 40, 0, -10}));
-  EXPECT_EQ(change.why, "ring r2 is 37 ns slower: its ranks wait 60 ns for late ones");
+  EXPECT_EQ(change.why, "ring r2 is 37 ns slower: its ranks wait 60 ns on average for late ones");
 }
 
 // Neither passes nor fails: not by a longer time, and not by an equal one.

@@ -211,16 +211,17 @@ StrategyResult timed(std::int64_t makespan_ns, RunMode mode = RunMode::kProject)
   return s;
 }
 
-TEST(SpeedUp, IsAgainstTheFirstLegalStrategyOfTheMode) {
+TEST(SpeedUp, IsOverUlyssesOfTheMode) {
   StrategyResult illegal;
   illegal.problems = {{ErrorCode::kStrategyIllegal, "", "one head", "", {}}};
   illegal.mode = RunMode::kProject;
   std::vector<StrategyResult> list = {illegal, timed(100, RunMode::kExecute), timed(300), timed(200)};
+  list[3].name = "ulysses";
   set_speedups(list);
   EXPECT_FALSE(list[0].speedup.has_value());
   EXPECT_DOUBLE_EQ(*list[1].speedup, 1);
-  EXPECT_DOUBLE_EQ(*list[2].speedup, 1);
-  EXPECT_DOUBLE_EQ(*list[3].speedup, 1.5);
+  EXPECT_DOUBLE_EQ(*list[2].speedup, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(*list[3].speedup, 1);
 }
 
 }  // namespace

@@ -149,6 +149,9 @@ TEST(Engines, HaveWhatTheirSourcesSay) {
             own + " --attention-backend sparge_attn --attention-backend-config topk=0.3");
   EXPECT_EQ(engine_command(find_engine("sglang"), sparse("vsa")),
             own + " --attention-backend video_sparse_attn --attention-backend-config sparsity=0.7");
+  EngineSetup of_file = sparse("vsa");
+  of_file.density.reset();  // no flag sets one
+  EXPECT_EQ(engine_command(find_engine("sglang"), of_file), own + " --attention-backend video_sparse_attn");
   EXPECT_EQ(engines_with(ring, "wan2.1-t2v-14b"), Ids{});
   EXPECT_EQ(engines_with({.strategy = "snake", .heads = 40, .ulysses = 8}, "flux.1-dev"), Ids{});
   EXPECT_EQ(engines_with({.strategy = "usp", .own_order = true, .ulysses = 2, .ring = 2}, "flux.1-dev"), Ids{});

@@ -110,10 +110,10 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
   expect_said(
       c,
       {"By the model, " + fastest, error_of_nodes() + " is " + std::string(ratio_error(MachineKind::kNodes, 8).from)},
-      {"spread of the repeats", "of such hosts"});
+      {"spread of the repeats", "with the fastest network"});
   Comparison range = c;
   range.strategies[0].makespan_low_ns = 40'000'000, range.strategies[0].makespan_high_ns = 61'200'000;
-  expect_said(range, {fastest + " On the fastest of such hosts ulysses u4 is fastest, with 40.0 ms."});
+  expect_said(range, {fastest + " On hosts with the fastest network ulysses u4 is fastest, with 40.0 ms."});
   EXPECT_TRUE(has(render_terminal(range, {false, 220}), "sent/rank")) << "beside a range, where there is room";
   slower_by(error + 0.05);
   expect_said(c,
@@ -197,8 +197,8 @@ TEST(Terminal, SeveralLayersNameARankOnlyWhenItIsSlowestInMost) {
   for (std::size_t i = 0; i < 4; ++i) layers[i].slowest_rank = ranks[i], layers[i].slowest_excess = 0.1 * (i + 1.0);
   c.strategies[0].waited_for_ns = {14'000'000, 0, 14'000'000, 14'000'000};
   expect_said(c,
-              {"ulysses u4 is 14.2 ms slower: its ranks wait 13.8 ms for the busiest one, against 675 us in usp u2 r2. "
-               "That rank computes 25 % longer than the mean."});
+              {"ulysses u4 is 14.2 ms slower: its ranks wait 13.8 ms on average for the busiest one, against 675 us in "
+               "usp u2 r2. That rank computes 25 % longer than the mean."});
   EXPECT_TRUE(has(render_terminal(c, kWide), "varies"));
   layers[3].slowest_rank = 3;
   EXPECT_FALSE(has(render_terminal(c, kWide), "varies"));

@@ -18,8 +18,8 @@ Divisions two(std::int64_t latency_ns, double samples) {
 TEST(Divisions, SayWhichHasMostSamplesWhereThatIsMoreThanTheErrorOfRatios) {
   EXPECT_THAT(
       throughput_sentence(two(300'000'000'000, 48), 0.06),
-      testing::HasSubstr("4 independent replicas on 2 GPUs each, with ring r1 and 2 passes at once: 48.0 samples "
-                         "an hour instead of 36.0, but each sample takes 300 s."));
+      testing::HasSubstr("4 independent replicas on 2 GPUs each, with ring r1 and 2 guidance passes at once: 48.0 "
+                         "samples an hour instead of 36.0, but each sample takes 300 s."));
   EXPECT_EQ(throughput_sentence(two(390'000'000'000, 37), 0.06), "");
   EXPECT_EQ(throughput_sentence(two(500'000'000'000, 28.8), 0.06), "");
   EXPECT_EQ(throughput_sentence({}, 0.06), "");
