@@ -85,7 +85,7 @@ def test(phase, tests, suite_of, at_once, teller):
         return []
 
 
-def run(phase, everything, shares, total, teller):
+def run(phase, shares, total, teller):
     """Builds, tests, and adds to what is summed up."""
     begin = teller.minutes()
     built = build(phase, teller)
@@ -99,8 +99,8 @@ def run(phase, everything, shares, total, teller):
         for name in suites.contained(chosen.values()):
             del chosen[name]
     suite_of = {t.name: phase.row or suites.suite_of(t, shares) or "none" for t in chosen.values()}
-    # The default set alone sleeps a third of its time. Many wide tests start more ranks than there are cores.
-    at_once = len(os.sched_getaffinity(0)) + (not everything)
+    # Tests sleep a third of their time, those of windows and of processes most of all.
+    at_once = len(os.sched_getaffinity(0)) + 1
     results = test(phase, chosen.values(), suite_of, at_once, teller) if chosen else []
     total.entries += [summary.Entry(r, suite_of[r.name], not phase.row and not chosen[r.name].extended, log_of(phase)) for r in results]
     if not phase.row:
@@ -120,7 +120,7 @@ def main():
     RESULTS.mkdir(parents=True)
     shares, teller, total = suites.read_shares(), Teller(), summary.Total()
     for phase in phases(everything):
-        run(phase, everything, shares, total, teller)
+        run(phase, shares, total, teller)
     return summary.report(total, shares, suites.read_slow(), everything, teller)
 
 
