@@ -40,7 +40,7 @@ DSP = """
 ## DSP
 
 [arXiv 2403.10266](https://arxiv.org/abs/2403.10266). The paper trains on H100; spscope runs the forward pass, on `h100x8` and
-`ndr-h100-xN`. What needs training is a formula here, or a comparison of forward passes that says so.
+`ndr-h100-xN`. Where a figure needs training, the page compares a formula, or forward passes, and says which.
 """
 
 

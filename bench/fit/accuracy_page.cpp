@@ -141,9 +141,9 @@ void write_accuracy(const std::string& root, const Evaluation& e, const std::vec
   const std::string summary =
       "# How far predictions can be trusted\n\n"
       "spscope predicts published times of whole runs. This page says how far off it is. Each run is predicted without "
-      "its\nsource: the parameters are fitted again, from their priors, to the runs of all other sources. That is what "
-      "a "
-      "run of your\nown can expect. [bench/measured/accuracy.md](../bench/measured/accuracy.md) has every run with its "
+      "its\nsource: the parameters are fitted again, from their priors, to the runs of all other sources. Expect such "
+      "errors "
+      "for\nruns of your own. [bench/measured/accuracy.md](../bench/measured/accuracy.md) has every run with its "
       "misses, and\n[bench/measured/README.md](../bench/measured/README.md) says how you get the config of a row. "
       "`fit_bench . --write`\n(bench/fit_bench.cpp) writes both pages.\n\n"
       "## Whole runs, by link and number of GPUs\n\n" +
