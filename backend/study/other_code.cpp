@@ -21,7 +21,7 @@ OtherTime time_of(const JobFlags& flags, const Engine* engine, int seeds, const 
   const StrategyResult result = run_seeds(job, useful_seeds(job, seeds), options).together.strategies.front();
   const bool has = engine == nullptr || missing_in(*engine, engine_setup(job, result)).empty();
   OtherTime time{.end_to_end_ns = has && result.legal() ? result.end_to_end_ns.value_or(0) : 0,
-                 .layer_attention_ns = attention_of_layer_ns(result)};
+                 .layer_ns = result.layer_pass_ns()};
   if (time.end_to_end_ns > 0) return time;
   const bool lacks_memory =
       std::ranges::any_of(result.problems, [](const Problem& p) { return p.code == ErrorCode::kMemoryNeed; });
@@ -64,11 +64,6 @@ std::string rate_note(const Job& job) {
                           : source.starts_with(kAssumption) ? "assumed: " + source.substr(kAssumption.size())
                                                             : "assumed";
   return fmt::format("The rate of {} on {} is {}.", kernel->name, gpu->name, how);
-}
-
-std::optional<double> attention_of_layer_ns(const StrategyResult& result) {
-  if (!result.attention_ns || result.by_layer.empty()) return std::nullopt;
-  return static_cast<double>(*result.attention_ns) / static_cast<double>(result.by_layer.size());
 }
 
 std::optional<OtherTime> with_other_code(const JobFlags& asked, const Job& job, const std::string& argument,

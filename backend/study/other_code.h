@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "backend/analysis/strategy_result.h"
 #include "backend/config/engines.h"
 #include "backend/job/job.h"
 #include "backend/study/quiet_run.h"
@@ -19,14 +18,11 @@ std::string code_text(const Job& job);
 // else "".
 std::string rate_note(const Job& job);
 
-// Time in attention kernels of the rank that has most of it, in a mean layer; absent: not known.
-std::optional<double> attention_of_layer_ns(const StrategyResult& result);
-
 struct OtherTime {
-  std::string text = {};           // "the model's own uncompiled code and fa2"; of masks "sparge, density 0.40"
-  std::int64_t end_to_end_ns = 0;  // 0: it cannot run
-  std::optional<double> layer_attention_ns = {};
-  std::string why = {};        // then "does not fit" or "cannot run"
+  std::string text = {};                // "the model's own uncompiled code and fa2"; of masks "sparge, density 0.40"
+  std::int64_t end_to_end_ns = 0;       // 0: it cannot run
+  std::optional<double> layer_ns = {};  // a mean layer
+  std::string why = {};                 // then "does not fit" or "cannot run"
   std::string faster = {};     // label of the fastest of all there, when the model tells it from this; "": it does not
   std::int64_t faster_ns = 0;  // its time
   bool of_engines = false;     // it is the fastest of those that engines run

@@ -115,7 +115,7 @@ expect_refused "SGLang's SpargeAttn runs on GPUs of compute capability 8.0 to 9.
 expect_refused 'takes heads of 64 or 128 channels; these have 24' -- advise "${tiny[@]}" --engine sglang
 # Of one plan, too, another division is called better by more than the error of the model.
 expect_exit 0 advise --model cogvideox1.5-5b --cluster a100x8 --ranks 2
-says 'One GPU runs each pass. * passes in turn on 2 GPUs with ' 'Sparse masks (--density 0.4) cut attention from * a layer, so the same plan takes '
+says 'One GPU runs each pass. * passes in turn on 2 GPUs with ' 'Sparse masks (--density 0.4) cut a layer from * to *, so the same plan takes '
 expect_not_out 'samples an hour instead' 'vs single'
 
 # What an engine has, and nothing else.

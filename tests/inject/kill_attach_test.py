@@ -178,7 +178,7 @@ class KillAttach(Attached):
                 assert not self.out.exists() and self.recover(named[1])["lost"] == lost, said
             else:
                 assert not list(self.scratch.iterdir()) and not Path(f"{self.out}.collecting").exists(), said
-        elif Path(f"{self.out}.collecting").exists():
+        elif Path(f"{self.out}.collecting").exists() and not self.out.exists():  # else it was killed once that was whole
             lost = self.recover(self.out)["lost"]
         for path in self.scratch.iterdir():
             assert path.name.startswith("spscope-out-"), f"left: {path}"
