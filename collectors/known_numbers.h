@@ -4,7 +4,7 @@
 namespace spscope {
 
 // `table` holds numbers by key; ask() gives that of a new one. 0, for which the sink has no room, is not kept: the
-// table ends to grow where the sink does, and the sink counts each event that it has no number for.
+// table stops growing where the sink does, and the sink counts each event that it has no number for.
 template <typename Table, typename Ask>
 typename Table::mapped_type number_in(Table& table, const typename Table::key_type& key, const Ask& ask) {
   if (const auto known = table.find(key); known != table.end()) return known->second;
