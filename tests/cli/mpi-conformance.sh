@@ -9,7 +9,7 @@ need_mpi
 
 parts=('2 --plans 100' '3 --plans 40 --ranks-per-node 1')
 if [ -n "${WIDE:-}" ]; then
-  parts=('1 --plans 60' '2 --plans 500' '3 --plans 240' '4 --plans 200' '8 --plans 60' '2 --plans 200 --ranks-per-node 1'
+  parts=('1 --plans 60' '2 --plans 300' '3 --plans 150' '4 --plans 120' '8 --plans 60' '2 --plans 100 --ranks-per-node 1'
     '3 --plans 100 --ranks-per-node 1' '4 --plans 100 --ranks-per-node 2' '4 --plans 60 --ranks-per-node 1'
     '8 --plans 30 --ranks-per-node 4' '8 --plans 30 --ranks-per-node 3')
 fi

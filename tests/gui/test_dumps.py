@@ -1,5 +1,5 @@
-"""Every view of a good file, of damaged copies and of files that are no stores, without a display: what sanitizers look
-at, since they slow a window down too much. The program ends well, says what is wrong, and changes no file.
+"""Every view of a good file, of damaged copies and of files that are no stores, without a display. The program
+ends well, says what is wrong, and changes no file.
 Usage: test_dumps.py FOLDER_OF_PROGRAMS
 """
 import hashlib
