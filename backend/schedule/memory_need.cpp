@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "backend/base/dtype.h"
@@ -77,6 +78,22 @@ std::string gib_text(std::int64_t bytes, int digits) {
   return fmt::format("{:.{}f}", static_cast<double>(bytes) / kGib, digits);
 }
 
+// The bytes in units of 10^-digits GiB, so that the rounded parts add up to their rounded sum: those that are cut by
+// most are rounded up.
+std::vector<std::int64_t> rounded_parts(std::span<const std::int64_t> parts, int digits) {
+  const double unit = kGib / std::pow(10.0, digits);
+  std::vector<std::int64_t> units;
+  for (const std::int64_t bytes : parts) units.push_back(static_cast<std::int64_t>(static_cast<double>(bytes) / unit));
+  const auto sum = [](const auto& list) { return std::accumulate(list.begin(), list.end(), std::int64_t{0}); };
+  for (std::int64_t left = std::llround(static_cast<double>(sum(parts)) / unit) - sum(units); left > 0; --left) {
+    std::vector<double> cut;
+    for (std::size_t i = 0; i < units.size(); ++i)
+      cut.push_back(static_cast<double>(parts[i]) / unit - static_cast<double>(units[i]));
+    ++units[static_cast<std::size_t>(std::ranges::max_element(cut) - cut.begin())];
+  }
+  return units;
+}
+
 }  // namespace
 
 std::string_view verdict_name(MemoryVerdict verdict) {
@@ -133,12 +150,18 @@ std::string memory_sentence(const MemoryNeed& need) {
   std::string limit = gib_text(need.limit, digits);
   if (limit.find('.') != std::string::npos) limit.erase(limit.find_last_not_of('0') + 1);
   if (limit.ends_with('.')) limit.pop_back();
+  constexpr const char* kNames[] = {"activations", "weights", "text encoder", "other", "staging", "reserved"};
+  const std::int64_t bytes[] = {memory.activations, memory.weights, memory.text_encoder,
+                                memory.other,       memory.staging, memory.reserved};
+  const std::vector<std::int64_t> units = rounded_parts(bytes, digits);
+  const auto text = [digits](std::int64_t n) {
+    return fmt::format("{:.{}f}", static_cast<double>(n) / std::pow(10.0, digits), digits);
+  };
   std::string parts;
-  for (const auto& [bytes, name] : {std::pair(memory.activations, "activations"), std::pair(memory.weights, "weights"),
-                                    std::pair(memory.text_encoder, "text encoder"), std::pair(memory.other, "other"),
-                                    std::pair(memory.staging, "staging"), std::pair(memory.reserved, "reserved")})
-    if (bytes > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", gib_text(bytes, digits), name);
-  return fmt::format("needs {}{} GiB, at rank {}: {}", gib_text(memory.total(), digits),
+  for (std::size_t i = 0; i < units.size(); ++i)
+    if (bytes[i] > 0) parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", text(units[i]), kNames[i]);
+  return fmt::format("needs {}{} GiB, at rank {}: {}",
+                     text(std::accumulate(units.begin(), units.end(), std::int64_t{0})),
                      need.limit > 0 ? " of " + limit : "", rank, parts);
 }
 

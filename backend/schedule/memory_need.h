@@ -75,7 +75,8 @@ struct MemoryNeed {
 };
 
 // "needs 92.1 of 80 GiB, at rank 3: 58.1 activations, 28.6 weights, 2.9 staging, 2.5 reserved"; parts of zero are left
-// out, and " of 80" without a limit. Where rounding would hide that it is too much, more digits are shown.
+// out, and " of 80" without a limit. The parts are rounded so that they add up to what it needs. Where rounding would
+// hide that it is too much, more digits are shown.
 std::string memory_sentence(const MemoryNeed& need);
 
 // "fits only with the text encoder and VAE elsewhere, with 0.5 GiB to spare, which is tight". REQUIRES: limited.

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <tuple>
 
+#include "backend/base/rng.h"
 #include "backend/config/model_size.h"
 #include "backend/schedule/memory.h"
 #include "backend/schedule/staging.h"
@@ -83,6 +85,23 @@ TEST(MemoryNeed, EndsAtTheLastByte) {
   EXPECT_EQ(need.fullest(), 1);
   EXPECT_FALSE(need.fits());
   EXPECT_EQ(memory_sentence(need).substr(0, 18), "needs 1.000000001 ");
+}
+
+// Parts as they are printed add up to what they are printed to need, of 1,000 random needs.
+TEST(MemoryNeed, PrintedPartsAddUp) {
+  Rng rng(7);
+  for (int i = 0; i < 1'000; ++i) {
+    MemoryNeed need{{{}}, 80 * kGib};
+    RankMemory& memory = need.ranks[0];
+    for (std::int64_t* part : {&memory.activations, &memory.weights, &memory.staging, &memory.reserved})
+      *part = rng.below(20 * kGib);
+    const std::string text = memory_sentence(need);
+    double sum = 0;
+    std::istringstream parts(text.substr(text.find(": ") + 2));
+    for (std::string part; std::getline(parts, part, ',');) sum += std::stod(part);
+    ASSERT_NEAR(sum, std::stod(text.substr(6)), 0.01) << text;
+    ASSERT_NEAR(sum, static_cast<double>(memory.total()) / static_cast<double>(kGib), 0.051) << text;
+  }
 }
 
 // Engines shard over all GPUs of a replica: with two guidance passes at once of 8 ranks each, over 16.
