@@ -17,6 +17,7 @@
 #include "backend/collect/loss_file.h"
 #include "backend/config/environment.h"
 #include "backend/store/merge/merge_shards.h"
+#include "backend/store/store_reader.h"
 
 namespace spscope {
 namespace {
@@ -76,9 +77,34 @@ std::vector<std::string> leftovers_of(const CollectingNote& note) {
   return left;
 }
 
+// Whether the run of this note wrote its file whole and ended before it removed the rest: the note beside the file is
+// still its own, the file was written after it, and no recover made the file.
+bool wrote_its_file(const CollectingNote& note) {
+  if (note.is_part() || !recovered_to(note).empty()) return false;
+  const std::string beside = collecting_path(note.out);
+  std::error_code absent;
+  const auto noted = std::filesystem::last_write_time(beside, absent);
+  if (absent) return false;
+  const auto written = std::filesystem::last_write_time(note.out, absent);
+  if (absent || written <= noted) return false;
+  const Result<bool> whole = capture([&] {
+    const StoreReader file(note.out);
+    return read_collecting(beside).collection == note.collection;
+  });
+  return whole && *whole;
+}
+
+// What can be removed of what was found.
+std::vector<std::string> remaining(std::vector<std::string> removable) {
+  std::error_code gone;
+  std::erase_if(removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });
+  return removable;
+}
+
 Found find_shards(const std::string& input) {
   if (const std::optional<CollectingNote> note = find_collection(input)) {
     require_ended(*note);
+    if (wrote_its_file(*note)) return {{note->out}, leftovers_of(*note), {}};
     return {note->shards(), leftovers_of(*note), {*note}};
   }
   if (!std::filesystem::is_directory(input)) return {{input}, {}, {}};
@@ -140,8 +166,8 @@ void add_notes_on_finished_runs(const RecoverFlags& flags, std::vector<std::stri
   }
 }
 
-// The summary of the written file. `removable`: files and folders whose content is now in it; recover never removes
-// them.
+// The summary of the written file, where one was. `removable`: files and folders whose content is now in it; recover
+// never removes them.
 void print_merge(CommandContext& context, const std::string& path, const MergeReport& report,
                  const std::vector<std::string>& removable) {
   if (context.json) {
@@ -159,8 +185,9 @@ void print_merge(CommandContext& context, const std::string& path, const MergeRe
     context.out << object.dump(2) << '\n';
     return;
   }
-  context.out << fmt::format("wrote {} with {} events from {} file{}\n", path, report.events, report.shards,
-                             report.shards == 1 ? "" : "s");
+  if (report.shards > 0)
+    context.out << fmt::format("wrote {} with {} events from {} file{}\n", path, report.events, report.shards,
+                               report.shards == 1 ? "" : "s");
   const auto line = [&](std::int64_t count, const char* what) {
     if (count > 0) context.out << fmt::format("  {} {}\n", count, what);
   };
@@ -189,10 +216,16 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
   }
   const std::vector<std::string>& shards = found.shards;
   std::error_code none;
-  for (const std::string& shard : shards)
-    if (std::filesystem::equivalent(shard, flags.output, none))
+  for (const std::string& shard : shards) {
+    if (!std::filesystem::equivalent(shard, flags.output, none)) continue;
+    if (shards.size() > 1 || found.removable.empty())
       throw Error(ErrorCode::kUsage, fmt::format("\"{}\" is both read and written", shard),
                   "choose another path with -o");
+    MergeReport whole;
+    whole.notes = {fmt::format("\"{}\" is whole: its run wrote it, and there is nothing to recover", shard)};
+    print_merge(context, flags.output, whole, remaining(found.removable));
+    return kExitDone;
+  }
   OutputFile out(flags.output, flags.force);
   MergeOptions options{.tolerant = true, .tool_version = std::string(kVersion)};
   options.incidents = early_ends(found);
@@ -214,9 +247,7 @@ int recover(CommandContext& context, const RecoverFlags& flags) {
     for (const CollectingNote& note : found.notes) mark_recovered(note, flags.output);
   if (was_whole) add_notes_on_finished_runs(flags, report.notes);
   // OUT.tmp of the killed merge may be what this one was written in.
-  std::error_code gone;
-  std::erase_if(found.removable, [&](const std::string& path) { return !std::filesystem::exists(path, gone); });
-  print_merge(context, flags.output, report, found.removable);
+  print_merge(context, flags.output, report, remaining(std::move(found.removable)));
   if (was_whole || !is_empty) return kExitDone;
   context.err << fmt::format(
       "note: nothing that was measured could be recovered: {} holds the config, and no event and no finished layer "

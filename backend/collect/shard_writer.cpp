@@ -6,10 +6,13 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <limits>
+#include <new>
 
 #include "backend/base/check.h"
+#include "backend/base/errno_remedy.h"
 #include "backend/base/result.h"
 #include "backend/store/sqlite/sqlite.h"
 
@@ -26,9 +29,9 @@ std::int64_t file_bytes(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
 }
 
-// "...; the shard holds 4096 bytes and 0 are free there". What is no error of a disk, such as a lack of memory, brings
-// no hint of its own.
+// "...; the shard holds 4096 bytes and 0 are free there".
 Error with_bytes(const Error& error, const std::string& path) {
+  const bool is_memory = std::string_view(error.what()) == std::bad_alloc().what();  // capture() keeps its text alone
   struct statvfs room;
   const std::int64_t free_bytes = ::statvfs(path.c_str(), &room) == 0 ? static_cast<std::int64_t>(room.f_bavail) *
                                                                             static_cast<std::int64_t>(room.f_frsize)
@@ -36,7 +39,7 @@ Error with_bytes(const Error& error, const std::string& path) {
   return Error(error.code(),
                fmt::format("{}; the shard \"{}\" holds {} bytes and {} are free there", error.what(), path,
                            file_bytes(path) + file_bytes(path + "-wal"), free_bytes),
-               error.hint().empty() ? "look for a limit of this process's memory (ulimit -v)" : error.hint());
+               is_memory ? remedy_of(ENOMEM) : error.hint());
 }
 
 }  // namespace

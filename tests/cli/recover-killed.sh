@@ -33,6 +33,18 @@ for path in today.db today.db.collecting "$folder" "$folder/today.head.db"; do
 done
 expect_exit 1 watch today.db --once
 expect_out "spscope recover \"$PWD/today.db\" -o FILE.db"
+# As a run that is killed when it has written its file and has not yet removed the rest: the file is whole, and stays as it
+# is. One that was there before the run is not it.
+expect_exit 0 run "${small[@]}" -o whole.db
+cp whole.db today.db
+expect_exit 0 recover today.db -o today.db
+expect_err 'today.db" is whole: its run wrote it, and there is nothing to recover'
+expect_out "  $folder" "  $PWD/today.db.collecting"
+expect_not_out 'wrote '
+cmp whole.db today.db || fail "recover changed a whole file"
+touch -d 2020-01-01 today.db
+expect_refused '"today.db" exists' -- recover today.db -o today.db
+rm today.db
 expect_exit 0 recover today.db -o by-path.db --json
 expect_json 'd["events"] > 0' 'd["unreadable"] == 0' 'd["files_read"] == 2' \
   "d['removable'] == ['$PWD/today.db.collecting', '$PWD/today.db.tmp', '$folder']"

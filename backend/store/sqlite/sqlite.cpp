@@ -283,11 +283,11 @@ void Database::fail(int code) const {
   const std::string text = fmt::format("{} (SQLite {}){}", sqlite3_errmsg(handle()), code, words_of(cause));
   if (writing_) {
     const bool full = primary == SQLITE_FULL || primary == SQLITE_IOERR;
-    throw Error(
-        ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),
-        remedy_of(cause, full ? fmt::format("free space or raise the quota there, or choose another folder with {}",
-                                            place_setting_)
-                              : ""));
+    throw Error(ErrorCode::kStoreWrite, fmt::format("cannot write \"{}\": {}", path_, text),
+                remedy_of(primary == SQLITE_NOMEM ? ENOMEM : cause,
+                          full ? fmt::format("free space or raise the quota there, or choose another folder with {}",
+                                             place_setting_)
+                               : ""));
   }
   throw Error(damaged(code) ? ErrorCode::kStoreCorrupt : ErrorCode::kStoreOpen,
               fmt::format("cannot read \"{}\": {}", path_, text), damaged(code) ? kCopyAgain : remedy_of(cause));

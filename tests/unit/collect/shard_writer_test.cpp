@@ -158,7 +158,8 @@ TEST_F(ShardWriterTest, CountsWhatFoundNoRoom) {
             (std::vector<LedgerRecord>{{TrackId{1}, 100'000, count.stored, count.dropped, 0, 0}}));
 }
 
-// Also where the cause says neither: memory that runs out, and a thread for whose stack there is none.
+// Also where the cause says neither: memory that runs out, and a thread for whose stack there is none. What nobody
+// knows a remedy for gets none.
 TEST_F(ShardWriterTest, AFailureSaysWhereAndWhatToDo) {
   options_.on_commit = [](std::span<const CommittedTrack>) { throw std::bad_alloc(); };
   ShardWriter writer(path_, options_);
@@ -171,12 +172,18 @@ TEST_F(ShardWriterTest, AFailureSaysWhereAndWhatToDo) {
   ::pthread_setattr_default_np(&endless);
   const std::optional<Error> not_begun = failure_of([&] { ShardWriter(folder_ / "other.db", options_); });
   ::pthread_setattr_default_np(&before);
-  ASSERT_TRUE(writer.failure() && not_begun);
+  options_.on_commit = [](std::span<const CommittedTrack>) { throw std::runtime_error("odd"); };
+  ShardWriter odd(folder_ / "odd.db", options_);
+  odd.ring({.rank = 0, .lane = 0}, 16).push(record_of(0));
+  odd.checkpoint();
+  ASSERT_TRUE(writer.failure() && not_begun && odd.failure());
+  EXPECT_EQ(odd.failure()->hint(), "");
   const auto says = [](const Error& error, const std::string& text) {
     return std::string(error.what()).starts_with(text) && !error.hint().empty();
   };
   EXPECT_TRUE(says(*writer.failure(), "std::bad_alloc; the shard \"" + path_ + "\" holds "))
       << writer.failure()->what();
+  EXPECT_NE(writer.failure()->hint().find("ulimit -v"), std::string::npos);
   EXPECT_TRUE(says(*not_begun, "no thread could be started to write \"")) << not_begun->what();
 }
 
