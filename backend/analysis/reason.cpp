@@ -341,19 +341,20 @@ ReasonWords reason_words(const Reason& reason, const StrategyResult& slower, con
   const CauseWords cause_words(reason, slower, faster, passes);
   const bool one = reason.causes.size() == 1, most = reason.share() >= kNamedAlone;
   SentenceBuilder why;
-  if (!one || !most) why.add(one || !most ? " for several reasons" : " for two reasons");
+  const auto text = [passes](std::int64_t ns) { return duration_text(static_cast<double>(ns) / passes); };
+  if (!one) why.add(most ? " for two reasons" : " for several reasons");
   for (std::size_t i = 0; i < reason.causes.size(); ++i) {
-    if (!one || !most)
-      why.add(fmt::format(". Without the {}, {}{}",
-                          one      ? "largest"
-                          : i == 0 ? "first"
-                                   : "second",
-                          percent_text(reason.shares[i]), i == 0 ? " of the difference goes away" : " more"));
+    if (!one)
+      why.add(fmt::format(". The {} makes up {}{}", i == 0 ? "first" : "second", percent_text(reason.shares[i]),
+                          i == 0 ? " of the difference" : ""));
     why.add(": ");
     cause_words.add(reason.causes[i], why);
   }
+  if (one && !most)
+    why.add(fmt::format(". Without that it would still be {} slower, for other reasons",
+                        text(reason.difference_ns - reason.removed_ns)));
   why.add(fast_end_text(slower, faster, passes));
-  return {duration_text(static_cast<double>(reason.difference_ns) / passes), why.take()};
+  return {text(reason.difference_ns), why.take()};
 }
 
 Sentence slower_words(const Reason& reason, const StrategyResult& slower, const StrategyResult& faster, OfPasses of) {

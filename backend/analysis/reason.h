@@ -57,7 +57,7 @@ enum class OfPasses { kAll, kMean };
 struct ReasonWords {
   std::string more;  // "19.9 ms": of all layer passes, or of a mean one
   // ": 28.5 ms of its transfers inside nodes are exposed, against 13.2 ms in usp u4 r2; it sends 1.35 GB a rank instead
-  // of 484 MB"; of two causes " for two reasons. Without the first, 58 % of the difference goes away: ...". It has no
+  // of 484 MB"; of two causes " for two reasons. The first makes up 58 % of the difference: ...". It has no
   // last full stop. Of two times of one strategy it says " instead of 13.2 ms".
   Sentence why;
 };
