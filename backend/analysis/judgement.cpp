@@ -115,6 +115,7 @@ Judgement judge(const ModeGroup& group) {
     const Workload& workload = comparison.workload;
     judgement.error = ratio_error(kind, workload.ranks * workload.guidance * workload.data_parallel);
     judgement.rest_ns = comparison.cluster ? comparison.cluster->rest_of_layer_ns : 0;
+    judgement.of_layers = judgement.rest_ns > 0 || workload.scope == "layer";
     const auto other = std::ranges::find_if(
         ranked, [&](const StrategyResult* s) { return s != ranked[0] && !equal_plans(*ranked[0], *s); });
     if (other != ranked.end()) {

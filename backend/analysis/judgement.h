@@ -32,6 +32,7 @@ struct Judgement {
   std::vector<const StrategyResult*> refused;
   std::optional<RatioError> error;  // of modelled times
   double rest_ns = 0;               // ClusterFigures::rest_of_layer_ns
+  bool of_layers = false;           // `error` is a share of a whole layer; else of its attention, whose rest is unknown
   // Of times with a range (makespan_low_ns, makespan_high_ns): the fastest at its fast end and at its slow end.
   const StrategyResult *at_low = nullptr, *at_high = nullptr;
   // Why no measurement supports the difference between the first and the next that is another plan; "" when one does;

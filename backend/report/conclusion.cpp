@@ -74,11 +74,6 @@ Sentence winner_sentence(const ModeGroup& group, const Judgement& judgement) {
   return words.add(fmt::format(", {} ahead of ", percent_text(ratio - 1))).add(name_of(second)).add(".").take();
 }
 
-// "5.5 %"; of attention alone "5.5 % of a layer".
-std::string limit_text(const Judgement& judgement) {
-  return percent_text(judgement.error->median) + (judgement.rest_ns > 0 ? " of a layer" : "");
-}
-
 // What the limit is and where it is from, and what nothing supports.
 std::vector<std::string> support_sentences(const Judgement& judgement) {
   std::vector<std::string> sentences;
@@ -91,6 +86,7 @@ std::vector<std::string> support_sentences(const Judgement& judgement) {
                             : fmt::format("Differences below {} are too close to call. That is {}.",
                                           limit_text(judgement), error->from));
   }
+  if (std::string note = attention_note(judgement); !note.empty()) sentences.push_back(std::move(note));
   return sentences;
 }
 
@@ -126,6 +122,19 @@ std::string kind_of_times(const ModeGroup& group, const Judgement& judgement) {
   static constexpr std::string_view kinds[] = {"Measured", "With compute measured and the network modelled",
                                                "By the model"};
   return std::string(kinds[static_cast<std::size_t>(group.mode)]);
+}
+
+std::string limit_text(const Judgement& judgement) {
+  return fmt::format("{} of {}", percent_text(judgement.error->median),
+                     judgement.of_layers ? "a whole layer" : "the attention");
+}
+
+std::string attention_note(const Judgement& judgement) {
+  if (judgement.rest_ns == 0) return "";
+  return fmt::format(
+      "These times are of the attention alone. The rest of a layer takes about {} more under any strategy. spscope "
+      "advise answers for whole layers.",
+      duration_text(judgement.rest_ns));
 }
 
 Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& judgement) {

@@ -18,8 +18,12 @@ std::vector<Sentence> reason_sentences(const Judgement& judgement, OfPasses of);
 
 // Which times these are: "By the model", "Measured", ...
 std::string kind_of_times(const ModeGroup& group, const Judgement& judgement);
-// "Too close to call: ring r4 and usp u2 r2 are slower by less than 5.8 %", of those that the model cannot tell from
-// the fastest; of attention alone "by less than 5.8 % of a layer". REQUIRES: the judgement has an error.
+// "5.8 % of a whole layer", below which the model cannot tell strategies apart. REQUIRES: the judgement has an error.
+std::string limit_text(const Judgement& judgement);
+// What times of attention alone leave out, and who answers for the whole; "" of other times.
+std::string attention_note(const Judgement& judgement);
+// "Too close to call: ring r4 and usp u2 r2 are slower by less than 5.8 % of a whole layer", of those that the model
+// cannot tell from the fastest. REQUIRES: the judgement has an error.
 Sentence too_close_words(const std::vector<Sentence>& names, const Judgement& judgement);
 // " On hosts with the fastest network ring r4 is fastest, with 67.4 ms.", of one that too_close_words() does not name;
 // "": none.

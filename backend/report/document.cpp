@@ -1,6 +1,7 @@
 #include "backend/report/document.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace spscope {
@@ -56,6 +57,12 @@ double Waterfall::axis_ns() const {
   double reached_ns = from.total_ns(), longest_ns = std::max({scale_ns, reached_ns, to.total_ns(), 1.0});
   for (const Step& step : steps) longest_ns = std::max(longest_ns, reached_ns += step.delta_ns);
   return longest_ns;
+}
+
+bool Waterfall::shows(const Step& step) const {
+  double largest_ns = 0;
+  for (const Step& other : steps) largest_ns = std::max(largest_ns, std::abs(other.delta_ns));
+  return step.delta_ns != 0 && 100 * std::abs(step.delta_ns) >= largest_ns;
 }
 
 TimelineBands::Span TimelineBands::axis() const {

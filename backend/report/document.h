@@ -128,8 +128,9 @@ struct Waterfall {
   std::string caption;
   StackedBars::Bar from, to;  // one part each
   std::vector<Step> steps;
-  double scale_ns = 0;     // full length of the axis; 0: the longest bar
-  double axis_ns() const;  // length of the axis that holds both durations and every step; at least 1
+  double scale_ns = 0;                 // full length of the axis; 0: the longest bar
+  double axis_ns() const;              // length of the axis that holds both durations and every step; at least 1
+  bool shows(const Step& step) const;  // whether it is a hundredth of the largest step, and more than nothing
 };
 
 // What each rank did when: a band a strategy, each from its own zero on one axis. Spans below 0 are beside the layer

@@ -40,7 +40,9 @@ std::string why_text(const NamedStep& step) {
 
 Table overview(const Explanation& explanation) {
   Table table;
-  table.caption = "The critical path is the chain of operations that takes the whole time. Means are over ranks";
+  table.caption =
+      fmt::format("{} at one denoise step",
+                  explanation.comparison.workload.scope == "layer" ? "One layer" : "The attention of one layer");
   table.columns = {
       text_column("strategy"),     {"layer pass", "makespan"},      {"path compute"}, {"path wire"},     {"path idle"},
       {"mean compute", "compute"}, {"late peer", "wait_late_peer"}, {"wire", "wire"}, {"other", "other"}};
@@ -55,8 +57,21 @@ Table overview(const Explanation& explanation) {
     row.best = e.id == explanation.fastest;
     table.rows.push_back(std::move(row));
   }
-  table.notes.push_back(
-      {"Late peer is the wait for ranks that post late, wire the exposed transfers, idle and other the rest.", {}});
+  const auto shows = [&](TimeTerms StrategyExplanation::*terms) {
+    return std::ranges::any_of(explanation.strategies, [&](const StrategyExplanation& e) {
+      return e.missing.empty() && shows_in(static_cast<double>((e.*terms).of(TimeColumn::kOther)), e.makespan_ns);
+    });
+  };
+  if (!shows(&StrategyExplanation::path_terms)) drop_column(table, "path idle");
+  if (!shows(&StrategyExplanation::mean_terms)) drop_column(table, "other");
+  table.notes = {
+      {"Path is the critical path, the chain of operations that takes the whole time. The other columns are "
+       "means over ranks.",
+       {}},
+      {"Late peer is the wait for ranks that post late.", {"late peer"}},
+      {"Wire is the time of transfers that no compute hides.", {"wire"}},
+      {"Path idle is the time in which no operation of the path runs.", {"path idle"}},
+      {"Other is the wait for the host, for operations of the same rank, and for the last rank to end.", {"other"}}};
   return table;
 }
 
@@ -67,8 +82,10 @@ Table terms_table(const StrategyExplanation& e) {
   if (e.reason) table.columns.push_back({"more than the fastest"});
   for (int i = 0; i < kNumTimeTerms; ++i) {
     const auto term = static_cast<TimeTerm>(i);
-    const bool reason = e.reason && e.reason->terms[term] != 0;
-    if (e.mean_terms[term] == 0 && e.path_terms[term] == 0 && !reason) continue;
+    const auto shows = [&](const TimeTerms& terms) {
+      return shows_in(static_cast<double>(terms[term]), e.makespan_ns);
+    };
+    if (!shows(e.mean_terms) && !shows(e.path_terms) && !(e.reason && shows(e.reason->terms))) continue;
     Row row{{text_cell(std::string(time_term_rows()[static_cast<std::size_t>(i)].key)),
              duration_cell(e.mean_terms[term]), duration_cell(e.path_terms[term])}};
     if (e.reason) row.cells.push_back(duration_cell(e.reason->terms[term]));
@@ -232,7 +249,9 @@ std::string early_note(std::span<const StrategyExplanation> strategies, bool all
   const auto below_zero = [&](const auto& number_of) {
     std::vector<std::string> labels;
     for (const StrategyExplanation& e : strategies)
-      if (e.missing.empty() && number_of(e.mean_terms) < 0) labels.push_back(e.label);
+      if (const std::int64_t ns = number_of(e.mean_terms);
+          e.missing.empty() && ns < 0 && shows_in(static_cast<double>(ns), e.makespan_ns))
+        labels.push_back(e.label);
     return listed(labels);
   };
   const std::string in_other = below_zero([](const TimeTerms&terms) { return terms.of(TimeColumn::kOther); }),
@@ -259,8 +278,9 @@ std::string winner_text(const Explanation& explanation) {
       if (judgement.error && e.missing.empty() && e.id != fastest->id &&
           judgement.too_close(e.makespan_ns, fastest->makespan_ns, 1))
         level.push_back({e.label});
-    if (!level.empty()) text += ". " + too_close_words(level, judgement).text;
-    return text + ".";
+    if (!level.empty()) text += fmt::format(". {}, {}", too_close_words(level, judgement).text, judgement.error->from);
+    const std::string note = attention_note(judgement);
+    return text + (note.empty() ? "." : ". " + note);
   }
   return "";
 }

@@ -92,10 +92,11 @@ std::string html_chart(const Waterfall& chart) {
   std::string rows = whole(chart.from);
   double at = chart.from.parts_ns.front();
   for (const Waterfall::Step& step : chart.steps) {
-    rows +=
-        row(step.name, fmt::format("<a href=\"#metric-{}\">{}</a>", html_escaped(step.metric), html_escaped(step.name)),
-            fmt::format("part{}{}", step.part, step.delta_ns < 0 ? " less" : ""), at, at + step.delta_ns, step.modelled,
-            (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)));
+    if (chart.shows(step))
+      rows += row(step.name,
+                  fmt::format("<a href=\"#metric-{}\">{}</a>", html_escaped(step.metric), html_escaped(step.name)),
+                  fmt::format("part{}{}", step.part, step.delta_ns < 0 ? " less" : ""), at, at + step.delta_ns,
+                  step.modelled, (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)));
     at += step.delta_ns;
   }
   rows += whole(chart.to);

@@ -97,7 +97,7 @@ struct BlockMarkdown {
     table.columns = {text_column(""), {"time"}};
     table.rows.push_back({{text_cell(chart.from.label), cell(Hint::kDuration, chart.from.parts_ns.front())}});
     for (const Waterfall::Step& step : chart.steps)
-      table.rows.push_back({{text_cell(step.name), cell(Hint::kDuration, step.delta_ns)}});
+      if (chart.shows(step)) table.rows.push_back({{text_cell(step.name), cell(Hint::kDuration, step.delta_ns)}});
     table.rows.push_back({{text_cell(chart.to.label), cell(Hint::kDuration, chart.to.parts_ns.front())}});
     return (*this)(table);
   }

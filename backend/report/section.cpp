@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -142,6 +143,11 @@ std::string slowest_text(const StrategyResult& strategy) {
   const auto found = slowest(strategy);
   if (!found) return "–";
   return found->rank ? fmt::format("rank {}", *found->rank) : "varies";
+}
+
+bool shows_in(double part_ns, std::int64_t whole_ns) {
+  constexpr double kSeen = 0.005;
+  return std::abs(part_ns) >= kSeen * static_cast<double>(whole_ns);
 }
 
 std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy) {

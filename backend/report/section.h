@@ -33,8 +33,9 @@ Section make_section(std::string_view name, const SectionInput& input);
 
 // "Memory: ring r8 fits only with the VAE elsewhere, with 5.1 GiB to spare; ... It needs 34.1 of 80 GiB, ... It needs
 // the most of all."; "" where memory is not limited or not known. `named`: whose need comes first, in place of the
-// largest.
-std::string memory_line(std::span<const StrategyResult* const> strategies, const StrategyResult* named = nullptr);
+// largest. `how`: behind that it fits, by which flags it does.
+std::string memory_line(std::span<const StrategyResult* const> strategies, const StrategyResult* named = nullptr,
+                        const std::string& how = "");
 
 // Of strategies that give some ranks more heads than others, one line for each degree: "ulysses u4 gives 2 ranks 8 of
 // the 30 heads and 2 ranks 7, which engines that need equal shares refuse."
@@ -49,6 +50,9 @@ std::string range_text(const StrategyResult& strategy, double passes = 1);
 
 // "executed", "projected", "simulated"
 std::string_view mode_word(RunMode mode);
+
+// Whether a part of a time shows in the three digits that times are printed with.
+bool shows_in(double part_ns, std::int64_t whole_ns);
 
 // Mean of a list by rank; absent when it is empty.
 std::optional<double> mean(std::span<const std::int64_t> by_rank);

@@ -76,7 +76,8 @@ void add_need(const ModeGroup& group, Section& section) {
 
 }  // namespace
 
-std::string memory_line(std::span<const StrategyResult* const> strategies, const StrategyResult* named) {
+std::string memory_line(std::span<const StrategyResult* const> strategies, const StrategyResult* named,
+                        const std::string& how) {
   const StrategyResult* most = nullptr;
   int known = 0;
   const auto largest = [](const StrategyResult& s) {
@@ -91,7 +92,9 @@ std::string memory_line(std::span<const StrategyResult* const> strategies, const
   const StrategyResult& first = named != nullptr && !named->memory_need.ranks.empty() ? *named : *most;
   const bool is_most = largest(first) == largest(*most);
   const bool encoder = first.memory_need.uncounted.text_encoder > 0, vae = first.memory_need.vae_bytes() > 0;
-  std::string text = fmt::format("Memory: {} {}. {} {}.", own_label(first), verdict_text(first.memory_need),
+  std::string verdict = verdict_text(first.memory_need);
+  if (!how.empty()) verdict.insert(fit_text(first.memory_need).size(), ". " + how);
+  std::string text = fmt::format("Memory: {} {}. {} {}.", own_label(first), verdict,
                                  encoder && vae ? "Without text encoder and VAE it"
                                  : encoder      ? "Without the text encoder it"
                                  : vae          ? "Without the VAE it"

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "backend/analysis/judgement.h"
+#include "backend/base/listed.h"
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
@@ -80,6 +82,10 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
     table.rows.push_back(std::move(row));
   }
   drop_if_same(table, "barrier", "imbalance");
+  const bool other = std::ranges::any_of(group.strategies, [](const StrategyResult* s) {
+    return s->legal() && s->makespan_ns && shows_in(mean(s->times.other_ns).value_or(0), *s->makespan_ns);
+  });
+  if (!other) drop_column(table, "other");
   return table;
 }
 
@@ -181,11 +187,17 @@ void add_warnings(const ModeGroup& group, Section& section) {
 }
 
 // What the parts of a makespan are.
-Table::Note parts_note(const ModeGroup& group) {
+Table::Note parts_note(const ModeGroup& group, const Table& table) {
   if (std::ranges::all_of(group.strategies, [](const StrategyResult* s) { return s->times.other_ns.empty(); }))
     return {};
-  return {"Compute, late peer, wire and other are means over ranks and add up to the makespan.",
-          {"compute", "late peer", "wire", "other"}};
+  std::vector<std::string> parts = {"compute", "late peer", "wire", "other"};
+  std::erase_if(parts, [&](const std::string& part) {
+    return std::ranges::find(table.columns, part, &Column::heading) == table.columns.end();
+  });
+  if (parts.size() < 2) return {};
+  std::string text = listed(parts) + " are means over ranks and add up to the makespan.";
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return {std::move(text), std::move(parts)};
 }
 
 void add_spread(const ModeGroup& group, Section& section) {
@@ -236,7 +248,7 @@ void fill_summary(const SectionInput& input, Section& section) {
       if (groups.size() > 1) table.caption = mode_word(group.mode);
       drop_empty_columns(table);
       if (group.mode != RunMode::kExecute) drop_unchecked(table);
-      if (Table::Note parts = parts_note(group); !parts.text.empty()) table.notes.push_back(std::move(parts));
+      if (Table::Note parts = parts_note(group, table); !parts.text.empty()) table.notes.push_back(std::move(parts));
       if (timed(group) && bound_of(group))
         table.notes.push_back({"Best possible is a bound: no plan is faster, and perhaps none is as fast.", {}});
       note_attention_alone(table, comparison.workload);

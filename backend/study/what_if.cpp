@@ -89,17 +89,16 @@ const StrategyResult* fastest(const Comparison& c) {
   return judgement && !judgement->ranked.empty() ? judgement->ranked.front() : nullptr;
 }
 
-// " Too close to call: ring r4 and snake u4 are slower by less than 5.8 % in a layer.", where it is not clearly the
-// fastest; else "".
+// " Too close to call: ring r4 and snake u4 are slower by less than 5.8 % of a whole layer.", where it is not clearly
+// the fastest; else "".
 std::string tie_text(const Comparison& c) {
   const std::optional<Judgement> judgement = judgement_if_any(c);
   if (!judgement || judgement->level < 2 || !judgement->error) return "";
   std::vector<std::string> names;
   for (int i = 1; i < judgement->level; ++i)
     names.push_back(own_label(*judgement->ranked[static_cast<std::size_t>(i)]));
-  return fmt::format(" Too close to call: {} {} slower by less than {} {} a layer.", listed(names),
-                     names.size() == 1 ? "is" : "are", percent_text(judgement->error->median),
-                     judgement->rest_ns > 0 ? "of" : "in");
+  return fmt::format(" Too close to call: {} {} slower by less than {}.", listed(names),
+                     names.size() == 1 ? "is" : "are", limit_text(*judgement));
 }
 
 Cell change_cell(std::optional<std::int64_t> now, std::optional<std::int64_t> then) {

@@ -71,10 +71,9 @@ Verdict verdict_on(const Chosen& a, const Chosen& b) {
     case Lead::kTied:
       return {"Equally fast: the difference is within the spread of the repeats.", "Equally fast.", BannerTone::kNote};
     case Lead::kTooClose:
-      return {
-          fmt::format("Too close to call{}: the difference is less than {} of a whole layer, the model's median error.",
-                      mark, percent_text(judgement.error->median)),
-          "Too close to call.", BannerTone::kNote, unmeasured_sentence(judgement)};
+      return {fmt::format("Too close to call{}: the difference is less than {}, the model's median error.", mark,
+                          limit_text(judgement)),
+              "Too close to call.", BannerTone::kNote, unmeasured_sentence(judgement)};
     case Lead::kDepends:
       return {fmt::format("It depends on the network{}: within the range of its numbers either is faster.", mark),
               "It depends on the network.", BannerTone::kNote, unmeasured_sentence(judgement)};

@@ -319,8 +319,9 @@ std::optional<Subject> draw_waterfall(Ui& ui, const Waterfall& fall) {
   row(fall.from.label, 0, sum(fall.from), {}, false, duration_text(sum(fall.from)), fall.from.of);
   double reached = sum(fall.from);
   for (const Waterfall::Step& step : fall.steps) {
-    row(step.name, reached, reached + step.delta_ns, step.part, step.modelled,
-        (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)), fall.to.of);
+    if (fall.shows(step))
+      row(step.name, reached, reached + step.delta_ns, step.part, step.modelled,
+          (step.delta_ns < 0 ? "−" : "+") + duration_text(std::abs(step.delta_ns)), fall.to.of);
     reached += step.delta_ns;
   }
   row(fall.to.label, 0, sum(fall.to), {}, false, duration_text(sum(fall.to)), fall.to.of);

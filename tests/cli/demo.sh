@@ -16,6 +16,13 @@ expect_json 'len(d["strategies"]) == 5' 'all(x["legal"] for x in d["strategies"]
 [ "$(stat -c %s demo.db)" -lt 2000000 ] || fail "the demo is larger than 2 MB"
 expect_exit 0 report demo.db -o demo.html
 [ "$(stat -c %s demo.html)" -lt 2000000 ] || fail "the page is larger than 2 MB"
+# It holds attention alone, and says so beside an error that is one of whole layers. Noise is neither a number nor a sentence.
+expect_exit 0 explain demo.db
+expect_out 'The attention of one layer at one denoise step' ' % of a whole layer' 'The rest of a layer takes about ' 'Without that it would'
+expect_not_out 'is below 0' '  other'
+expect_exit 0 report demo.db
+expect_out 'Compute, late peer and wire are means'
+expect_not_out '| wire | other | imbalance'
 expect_exit 0 compare demo.db --json
 [ -n "${WIDE:-}" ] || exit 0
 command -v chromium >/dev/null || skip "chromium is not there; all but the browser was tested"

@@ -85,7 +85,7 @@ TEST(Terminal, AWrongResultIsNamedAndCannotWin) {
   set_speedups(c.strategies);
   expect_said(c, {"usp u2 r2 computed a wrong result; its times mean nothing.", "WRONG 3.1e-01",
                   "ring r4 is fastest (predicted). Too close to call: ulysses u4 is slower by less than " +
-                      error_of_nodes() + "."});
+                      error_of_nodes() + " of the attention."});
   EXPECT_FALSE(c.strategies[2].speedup.has_value());
 }
 
@@ -103,8 +103,8 @@ TEST(Terminal, ModelsDoNotTellSmallDifferencesApart) {
     c.strategies[2].makespan_ns = std::llround(static_cast<double>(*c.strategies[1].makespan_ns) / (1 + part));
   };
   slower_by(0.95 * error);
-  const std::string fastest =
-      "usp u2 r2 is fastest (predicted). Too close to call: ring r4 is slower by less than " + error_of_nodes() + ".";
+  const std::string fastest = "usp u2 r2 is fastest (predicted). Too close to call: ring r4 is slower by less than " +
+                              error_of_nodes() + " of the attention.";
   expect_said(c, {"With compute measured and the network modelled, " + fastest});
   for (StrategyResult& s : c.strategies) s.mode = RunMode::kSimulate;
   expect_said(
