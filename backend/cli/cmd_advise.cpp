@@ -22,7 +22,7 @@ namespace spscope {
 namespace {
 
 constexpr int kMostLines = 30;
-constexpr std::size_t kMostRows = 6, kFewestRows = 3;  // of the table of strategies on so many lines
+constexpr std::size_t kMostRows = 6, kFewestRows = 2;  // of the table of strategies on so many lines
 constexpr std::size_t kMostRowsOfWhatIf = 4;           // beside two times each
 
 // Sentences, the question, the table of so many strategies or that of the what-if, what stands behind it, and what to
@@ -33,12 +33,16 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
   const Advice& advice = answer.advice;
   const auto text_of = [&](const Block& block) { return render_terminal(Section{"", "", {block}}, style); };
   std::vector<AnswerPart> parts;
-  for (const AdvicePart& part : advice_sentences(advice, answer.job, facts))
-    parts.push_back({text_of(part.block), part.drop});
+  std::vector<AdvicePart> said = advice_sentences(advice, answer.job, facts);
+  const std::vector<AdvicePart> details = advice_details(advice, facts, flags.all);
+  for (const AdvicePart& part : said) parts.push_back({text_of(part.block), part.drop});
+  // With few lines, plans that only details name have no row.
+  if (most_rows >= kMostRows) said.insert(said.end(), details.begin(), details.end());
   parts.push_back({wrapped_text(question_line(advice, answer.job), style.width), 0, true});
   if (!advice.chosen.empty() && (!what_if || flags.all))
     parts.push_back({render_terminal(
-        strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : most_rows), style)});
+        strategies_table(advice, facts, flags.all, flags.all ? advice.judged.strategies.size() : most_rows, said),
+        style)});
   if (what_if)
     for (Block block : what_if->blocks) {
       if (auto* table = std::get_if<Table>(&block); table && !flags.all && table->rows.size() > kMostRowsOfWhatIf)
@@ -46,7 +50,7 @@ std::string printed(const AdviseFlags& flags, const Answer& answer, const Advice
       parts.push_back({text_of(block)});
     }
   bool first = true;
-  for (const AdvicePart& part : advice_details(advice, facts, flags.all)) {
+  for (const AdvicePart& part : details) {
     const bool is_table = std::holds_alternative<Table>(part.block);
     parts.push_back({text_of(part.block), part.drop, first || is_table});
     first = false;

@@ -25,7 +25,17 @@
 namespace spscope {
 namespace {
 
-Judgement judgement_of(const Advice& advice) { return judge(by_mode(advice.judged).front()); }
+// What is published is that of the chosen plan, beside the fastest, or where it is that, beside the next.
+Judgement judgement_of(const Advice& advice) {
+  Judgement judgement = judge(by_mode(advice.judged).front());
+  if (judgement.ranked.size() < 2 || advice.chosen.empty()) return judgement;
+  const StrategyResult &chosen = advice.result(advice.chosen),
+                       &other = *judgement.ranked[advice.chosen == advice.fastest];
+  judgement.unmeasured = why_unmeasured(advice.judged.workload,
+                                        machine_kind(advice.judged.workload, advice.judged.cluster), chosen, other);
+  judgement.assumed_moves = assumed_moves(chosen, other);
+  return judgement;
+}
 Judgement judgement_of_candidates(const Advice& advice) { return judge(by_mode(advice.candidates).front()); }
 
 // Plans that are faster than the chosen one beyond the model's error, and that no engine runs, are no candidates.
@@ -181,8 +191,12 @@ std::string tie_sentence(const Advice& advice, const Judgement& judgement, const
   // The table says which plans equal them.
   std::vector<std::string> names;
   for (const std::string& label : advice.as_fast) names.push_back(label.substr(0, label.find(" = ")));
-  const std::string limit =
-      fmt::format("{} {} a layer", percent_text(judgement.error->median), judgement.rest_ns > 0 ? "of" : "in");
+  constexpr std::size_t kMost = 3;
+  if (const std::size_t count = names.size(); count > kMost) {
+    names.resize(1);
+    names.push_back(fmt::format("{} more", count - names.size()));
+  }
+  const std::string limit = limit_text(judgement);
   const auto as_modelled = [&](const StrategyResult* end) { return end == nullptr || runs_as_modelled(*engine, *end); };
   const bool by_engine = engine == nullptr || (as_modelled(judgement.at_low) && as_modelled(judgement.at_high));
   const std::string at_ends = by_engine ? at_ends_words(judgement, OfPasses::kMean) : "";
@@ -196,7 +210,8 @@ std::string tie_sentence(const Advice& advice, const Judgement& judgement, const
   const std::string why =
       of_chosen <= of_fastest ? fmt::format("More times of {} are published than of {}.", name, first)
       : engine != nullptr     ? fmt::format("{} does not run {}, as it is modelled.", engine->title, first)
-      : of_fastest == 0       ? fmt::format("No engine runs {}, as it is modelled.", first)
+      : of_fastest == 0       ? fmt::format("No engine runs {}{}.", first,
+                                      advice.engines.at(fastest.id).empty() ? "" : ", as it is modelled")
                               : fmt::format("More engines run {} as it is modelled than {}.", name, first);
   return fmt::format("Too close to call: {} {} from {} by less than {}, {}.{} {}", listed(names),
                      names.size() == 1 ? "differs" : "differ", name, limit, judgement.error->from, at_ends, why);
@@ -293,32 +308,13 @@ std::string engine_sentence(const Advice& advice, const Judgement& judgement, co
   const std::string runs =
       fmt::format("{} {}, which is slower by {}.", titles_run(advice.engines.at(other->id)), own_label(*other),
                   percent_text(ahead_of(fastest, *other)) + end_to_end_text(fastest));
-  if (passes_over_the_fastest(advice)) return runs;  // the first sentence names the engines
+  if (passes_over_the_fastest(advice)) {  // the first sentence names the engines, the second what comes next
+    const std::vector<const StrategyResult*> ranked = judgement_of_candidates(advice).ranked;
+    return ranked.size() > 1 && ranked[1]->id == other->id ? "" : runs;
+  }
   const bool uneven = has_uneven_heads(advice.judged.workload, fastest);
   return fmt::format("{} only {}{}. {}", uneven ? "Its heads are uneven, which" : "Of engines,",
                      titles_run(advice.engines.at(advice.chosen)), uneven ? "" : " it", runs);
-}
-
-// Of rings that engines run in another way than plans do. `only`: nullptr: any engine.
-std::string rings_note(const Advice& advice, const Engine* only) {
-  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_way;  // "at once", and who does so
-  for (const Engine& engine : engines()) {
-    if (only != nullptr && engine.id != only->id) continue;
-    const bool runs_rings = std::ranges::any_of(advice.engines, [&](const auto& entry) {
-      const StrategyResult& s = advice.result(entry.first);
-      return is_ring(s) && std::ranges::count(entry.second, engine.id) > 0;
-    });
-    if (!runs_rings || engine.ring.empty()) continue;
-    auto way = std::ranges::find(by_way, engine.ring, [](const auto& entry) { return entry.first; });
-    if (way == by_way.end()) way = by_way.insert(way, {engine.ring, {}});
-    way->second.push_back(engine.title);
-  }
-  if (by_way.empty()) return "";
-  std::string text;
-  for (const auto& [how, who] : by_way)
-    text += fmt::format("{} {} {} all keys {}", text.empty() ? "In a ring" : ", and", listed(who),
-                        who.size() == 1 ? "gathers" : "gather", how);
-  return text + ". Times here are of rings that pass them on (docs/engines.md).";
 }
 
 // "Sparse masks (--density 0.4) cut a layer from 68.5 ms to 66.6 ms, so the same plan takes 163 s."
@@ -344,8 +340,16 @@ std::string kernel_sentence(const Job& job) {
                                                     job.cluster.preset.gpu));
 }
 
-std::string engines_cell(const std::vector<std::string_view>& list) {
-  return list.empty() ? "none" : fmt::format("{}", fmt::join(list, ", "));
+std::vector<std::string> uneven_notes(const Advice& advice) {
+  std::vector<const StrategyResult*> strategies;
+  for (const StrategyResult& s : advice.judged.strategies) strategies.push_back(&s);
+  return uneven_heads_notes(advice.judged.workload, strategies);
+}
+
+// "--engine sglang or vllm-omni prints the command that starts it there.", of those that run the chosen plan.
+std::string ask_engine_sentence(const Advice& advice) {
+  const std::vector<std::string_view>& run = advice.engines.at(advice.chosen);
+  return run.empty() ? "" : fmt::format("--engine {} prints the command that starts it there.", listed(run, "or"));
 }
 
 void add(std::vector<AdvicePart>& parts, std::string text, int drop, Tone tone = Tone::kConclusion) {
@@ -393,7 +397,10 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
   if (facts.engine) add(parts, masks_sentence(advice, job, *facts.engine), 0);
   add(parts, advice.layout, 0);
   add(parts, advice.unsharded, 1);
-  if (!facts.engine) add(parts, engine_sentence(advice, judgement, job), 0);
+  if (!facts.engine) {
+    const std::string ask = ask_engine_sentence(advice), engines = engine_sentence(advice, judgement, job);
+    add(parts, ask + (ask.empty() || engines.empty() ? "" : " ") + engines, 0);
+  }
   add(parts, speedup_sentence(advice), 3);
   // The record alone; the first sentence has that hosts differ.
   if (!clear && judgement.unmeasured != kHostsOrderAnew)
@@ -441,65 +448,6 @@ std::string question_line(const Advice& advice, const Job& job) {
   return line + ", all times modelled";
 }
 
-Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all, std::size_t rows) {
-  const Judgement judgement = judgement_of(advice);
-  // A single row is compared with nothing.
-  const bool ratios = judgement.ranked.size() > 1, seeds = ratios && advice.runs.seeds.size() > 1,
-             engines = facts.engine == nullptr;
-  Table table;
-  table.best_is = "the one to use";
-  table.columns = {text_column("strategy"), {"layer", "makespan"}};
-  if (ratios) table.columns.push_back({"vs " + advice.result(advice.reference).name, "speedup"});
-  if (seeds) table.columns.push_back(number_column("over seeds", "speedup", 3));
-  const bool ranges = std::ranges::any_of(judgement.ranked, [](const StrategyResult* s) {
-    return s->makespan_low_ns.has_value() && s->makespan_low_ns != s->makespan_high_ns;
-  });
-  if (ranges) table.columns.push_back({"over hosts", "makespan"});
-  table.columns.push_back({"end to end", "end_to_end"});
-  if (all)
-    for (Column column : {number_column("compute", "compute", 1), number_column("late peer", "wait_late_peer", 1),
-                          number_column("wire", "wire", 1), number_column("imbalance", "imbalance_ratio", 4),
-                          number_column("sent/rank", "bytes_sent", 5)})
-      table.columns.push_back(std::move(column));
-  if (engines) table.columns.push_back(text_column("runs in"));
-  std::vector<const StrategyResult*> shown = judgement.ranked;
-  const StrategyResult *reference = &advice.result(advice.reference), *chosen = &advice.result(advice.chosen);
-  for (auto at = shown.end(); shown.size() > rows && at != shown.begin();)
-    if (--at; *at != reference && *at != chosen) at = shown.erase(at);
-  const bool named = !advice.best().empty() && fits_in(facts.engine, advice);
-  for (const StrategyResult* s : shown) {
-    const Spread speedup = speedup_over(advice.runs, s->id, advice.reference);
-    const auto passes = static_cast<double>(s->by_layer.size());
-    const auto a_layer = [&](const std::vector<std::int64_t>& by_rank, Hint hint) {
-      const std::optional<double> sum = mean(by_rank);
-      return cell(hint, sum ? std::optional(*sum / passes) : std::nullopt);
-    };
-    Row row{{text_cell(s->label), cell(Hint::kDuration, s->layer_pass_ns())}, named && s->id == advice.chosen};
-    if (ratios) row.cells.push_back(cell(Hint::kSpeedup, speedup.mean));
-    if (seeds) row.cells.push_back(text_cell(fmt::format("{:.2f}-{:.2f}x", speedup.least, speedup.most)));
-    if (ranges) row.cells.push_back(text_cell(range_text(*s, passes)));
-    row.cells.push_back(duration_cell(s->end_to_end_ns));
-    if (all)
-      for (Cell c : {a_layer(s->times.compute_ns, Hint::kDuration),
-                     a_layer(s->times.wait_late_peer_ns, Hint::kDuration), a_layer(s->times.wire_ns, Hint::kDuration),
-                     cell(Hint::kRatio, s->imbalance_ratio), a_layer(s->bytes_sent, Hint::kBytes)})
-        row.cells.push_back(std::move(c));
-    if (engines) row.cells.push_back(text_cell(engines_cell(advice.engines.at(s->id))));
-    table.rows.push_back(std::move(row));
-  }
-  const Workload& workload = advice.runs.together.workload;
-  note_attention_alone(table, workload);
-  const bool balanced = std::ranges::any_of(
-      table.rows, [](const Row& row) { return row.cells.front().text.find(" = ") != std::string::npos; });
-  constexpr double kDense = 0.9995;
-  if (balanced)
-    table.notes.push_back({workload.density.value_or(1) >= kDense
-                               ? "= has the same plan, since dense masks leave nothing to balance."
-                               : "= comes to the same on these masks.",
-                           {"strategy"}});
-  return table;
-}
-
 std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& facts, bool all) {
   std::vector<AdvicePart> parts;
   Comparison c = advice.judged;
@@ -511,10 +459,16 @@ std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& 
                                facts.engine->title);
   std::vector<const StrategyResult*> strategies;
   for (const StrategyResult& s : c.strategies) strategies.push_back(&s);
-  add(parts, memory_line(strategies, advice.chosen.empty() ? nullptr : &advice.result(advice.chosen)), 0, Tone::kNote);
-  const bool of_ring = !advice.chosen.empty() && is_ring(advice.result(advice.chosen));
-  for (std::string& note : deciding_notes(advice, facts.engine))
-    add(parts, std::move(note), of_ring ? 0 : 1, Tone::kNote);
+  const StrategyResult* chosen = advice.chosen.empty() ? nullptr : &advice.result(advice.chosen);
+  std::string how;
+  if (chosen != nullptr)
+    how = placing_sentence(chosen->memory_need,
+                           facts.engine == nullptr ? advice.engines.at(chosen->id) : std::vector{facts.engine->id});
+  add(parts, memory_line(strategies, chosen, how), 0, Tone::kNote);
+  const bool of_ring = chosen != nullptr && is_ring(*chosen);
+  // Without an engine the table says who runs rings otherwise.
+  for (std::string& note : facts.engine == nullptr ? uneven_notes(advice) : deciding_notes(advice, facts.engine))
+    add(parts, std::move(note), of_ring && facts.engine != nullptr ? 0 : 1, Tone::kNote);
   if (!advice.chosen.empty()) {
     const StrategyResult& fastest = advice.result(advice.chosen);
     if (fastest.end_to_end_ns && fastest.outside_layers_ns)
@@ -535,10 +489,8 @@ std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& 
 }
 
 std::vector<std::string> deciding_notes(const Advice& advice, const Engine* engine) {
-  std::vector<const StrategyResult*> strategies;
-  for (const StrategyResult& s : advice.judged.strategies) strategies.push_back(&s);
-  std::vector<std::string> notes = uneven_heads_notes(advice.judged.workload, strategies);
-  if (std::string rings = rings_note(advice, engine); !rings.empty()) notes.push_back(std::move(rings));
+  std::vector<std::string> notes = uneven_notes(advice);
+  if (const std::string rings = rings_text(advice, engine); !rings.empty()) notes.push_back("In a ring " + rings);
   return notes;
 }
 

@@ -30,9 +30,10 @@ std::vector<AdvicePart> advice_sentences(const Advice& advice, const Job& job, c
 // "wan2.1-t2v-14b, 81 frames of 1280x720, 75,600 tokens, sparge, density 0.40, whole layers, 8 x h100, 3 seeds"
 std::string question_line(const Advice& advice, const Job& job);
 // A row for each plan that can run, the fastest first, at most `rows` of them, that of the reference among them, and
-// the engines that run it. The one that the first sentence says to use is emphasised. `all`: with what times consist
-// of.
-Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all, std::size_t rows);
+// the engines that run it. Plans that `said` names, in parts that are never left out, have a row beyond that number.
+// The one that the first sentence says to use is emphasised. `all`: with what times consist of.
+Table strategies_table(const Advice& advice, const AdviceFacts& facts, bool all, std::size_t rows,
+                       const std::vector<AdvicePart>& said = {});
 // Behind the table: memory, what cannot run with the reasons, why the others are slower, the divisions of the ranks.
 std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& facts, bool all);
 

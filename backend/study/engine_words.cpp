@@ -16,16 +16,10 @@ std::string flags_sentence(const Advice& advice, const Job& job, const Engine& e
   EngineSetup setup = engine_setup(job, fastest);
   if (const std::string limit = backend_limit(engine, setup.masks, setup); !limit.empty()) return limit + ".";
   if (!missing_in(engine, setup).empty()) return fmt::format("{} has no {}.", engine.title, missing_in(engine, setup));
-  std::vector<std::string> needed;
   if (!fastest.memory_need.ranks.empty()) {
     const auto [encoder, vae] = fastest.memory_need.elsewhere();
     setup.text_encoder_out = encoder && engine.has(EngineFeature::kTextEncoderOut);
     setup.vae_out = vae && engine.has(EngineFeature::kVaeOut);
-    for (const auto& [out, feature] : {std::pair(setup.text_encoder_out, EngineFeature::kTextEncoderOut),
-                                       std::pair(setup.vae_out, EngineFeature::kVaeOut)}) {
-      const std::string_view text = engine.feature(feature).text;
-      if (out) needed.emplace_back(text.substr(0, text.find(" in place of ")));
-    }
   }
   const std::string times = job.cluster.dp > 1 ? fmt::format(", {} times", job.cluster.dp) : "";
   const std::string typed = engine_command(engine, setup) + times;
@@ -35,9 +29,28 @@ std::string flags_sentence(const Advice& advice, const Job& job, const Engine& e
   else
     text = fmt::format("docs/engines.md does not know how {} starts on {} nodes. Its flags are {}.", engine.title,
                        setup.nodes(), typed);
-  if (!needed.empty() && without_place(engine, fastest.memory_need).empty())
-    text += fmt::format("{} Without {} it does not fit.", knows_start(engine, setup) ? "." : "", listed(needed));
   return text;
+}
+
+std::string placing_sentence(const MemoryNeed& need, const std::vector<std::string_view>& ids) {
+  if (need.ranks.empty()) return "";
+  const auto [encoder, vae] = need.elsewhere();
+  std::vector<std::string> ways;
+  std::size_t count = 0;
+  for (const std::string_view id : ids) {
+    const Engine& engine = find_engine(id);
+    if (!without_place(engine, need).empty()) continue;
+    std::vector<std::string_view> flags;
+    for (const auto& [out, feature] :
+         {std::pair(encoder, EngineFeature::kTextEncoderOut), std::pair(vae, EngineFeature::kVaeOut)})
+      if (const std::string_view text = engine.feature(feature).text; out)
+        flags.push_back(text.substr(0, text.find(" in place of ")));
+    count += flags.size();
+    if (!flags.empty()) ways.push_back(fmt::format("{} in {}", listed(flags), engine.title));
+  }
+  if (ways.empty()) return "";
+  return fmt::format("The flag{} for that {} {}", count == 1 ? "" : "s", count == 1 ? "is" : "are",
+                     fmt::join(ways, ", "));
 }
 
 std::string no_flag_sentence(const Advice& advice, const Job& job, const Engine& engine) {
@@ -103,6 +116,27 @@ std::string no_shards_sentence(const Advice& advice, const Job& job, const Engin
       others.push_back(other.title);
   return fmt::format("Whole weights do not fit, and docs/engines.md knows no sharded weights of {}. {} {} them.",
                      engine.title, listed(others), others.size() == 1 ? "has" : "have");
+}
+
+std::string rings_text(const Advice& advice, const Engine* only) {
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_way;  // "at once", and who does so
+  for (const Engine& engine : engines()) {
+    if (only != nullptr && engine.id != only->id) continue;
+    const bool runs_rings = std::ranges::any_of(advice.engines, [&](const auto& entry) {
+      const StrategyResult& s = advice.result(entry.first);
+      return is_ring(s) && std::ranges::count(entry.second, engine.id) > 0;
+    });
+    if (!runs_rings || engine.ring.empty()) continue;
+    auto way = std::ranges::find(by_way, engine.ring, [](const auto& entry) { return entry.first; });
+    if (way == by_way.end()) way = by_way.insert(way, {engine.ring, {}});
+    way->second.push_back(engine.title);
+  }
+  if (by_way.empty()) return "";
+  std::string text;
+  for (const auto& [how, who] : by_way)
+    text += fmt::format("{}{} {} all keys {}", text.empty() ? "" : ", and ", listed(who),
+                        who.size() == 1 ? "gathers" : "gather", how);
+  return text + ". Times here are of rings that pass them on (docs/engines.md).";
 }
 
 }  // namespace spscope

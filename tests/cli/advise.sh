@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The answer in one command: the strategy by name, how sure, and commands that work as they are printed.
-# cost: 8
+# cost: 20
 . "$(dirname -- "$0")/common.inc"
 
 says() {  # each of these patterns, wherever lines break
@@ -77,7 +77,7 @@ expect_exit 0 advise "${dense[@]}" -s ulysses -s usp
 expect_out 'ulysses u4 = usp '
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine sglang
 # Of plans that are as fast the one that runs as it is modelled: SGLang gathers the keys of a ring.
-says '--ulysses-degree 2 *. Without --text-encoder-cpu-offload and --vae-tiling it does not fit.'
+says '--ulysses-degree 2 *Memory: * to spare. The flags for that are --text-encoder-cpu-offload and --vae-tiling in SGLang. '
 expect_exit 2 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine wan --tokens 20000
 says 'this does not fit in Wan2.1: it needs the VAE elsewhere or in tiles, and *the fastest, if it fitted, is * --dit_fsdp --t5_cpu '
 expect_exit 2 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4 --engine diffusers
@@ -98,7 +98,9 @@ expect_json 'd["attention_kernel"] == "vsa" and d["mask_block"] == 16' 'any(" --
   'any("The command sets no density. SGLang makes masks of vsa anew" in x for x in d["sentences"])'
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 4
 says ' ulysses u2 chunks=4 ' ' ulysses u2 = dbsp ' 'published runs over PCIe on 3 to 4 GPUs' 'Memory: ulysses u2' " with the model's own uncompiled code" \
-  ' Without text encoder and VAE it needs ' 'Too close to call: * from ulysses u2 by less than ' 'No engine runs ulysses u2 chunks=4, the fastest, as it is modelled.'
+  ' Without text encoder and VAE it needs ' 'Too close to call: * from ulysses u2 by less than ' 'No engine runs ulysses u2 chunks=4, the fastest. ' \
+  '--engine sglang or vllm-omni prints the command' ' ring r2 *s  (sglang), vllm-omni * allgather_kv r2 *s  sglang, vllm-omni * Engines in brackets run a ring in another way than it is modelled here' \
+  ' The flags for that are --text-encoder-cpu-offload and --vae-tiling in SGLang. '
 expect_not_out 'megatron_sp is'
 expect_exit 0 advise --model wan2.1-t2v-14b --cluster 4090x8 --ranks 2
 says "It does not fit with the model's own uncompiled code."
@@ -114,7 +116,7 @@ says 'No engine of docs/engines.md runs attention with masks of paro, so you can
 expect_refused "SGLang's SpargeAttn runs on GPUs of compute capability 8.0 to 9.0; b200 has 10.0" -- advise --model wan-mini --cluster b200x8 --density 0.3 --engine sglang
 expect_refused 'takes heads of 64 or 128 channels; these have 24' -- advise "${tiny[@]}" --engine sglang
 # Of one plan, too, another division is called better by more than the error of the model.
-expect_exit 0 advise --model cogvideox1.5-5b --cluster a100x8 --ranks 2
+expect_exit 0 advise --model cogvideox1.5-5b --cluster a100x8 --ranks 2 --tokens 20000
 says 'One GPU runs each pass. * passes in turn on 2 GPUs with ' 'Sparse masks (--density 0.4) cut a layer from * to *, so the same plan takes '
 expect_not_out 'samples an hour instead' 'vs single'
 

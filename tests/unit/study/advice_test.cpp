@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/job/weight_gather.h"
+#include "backend/study/advice_words.h"
 #include "backend/study/weight_layout.h"
 
 namespace spscope {
@@ -61,6 +62,40 @@ Advice of_fastest(const char* name, std::int64_t end_to_end_ns) {
   workload.model_denoise_steps = 20;
   advice.judged = advice.runs.together;
   return advice;
+}
+
+// Where an engine runs none of the fastest, evidence is of the plan that is named and of the fastest, not of a third
+// one. Whatever plan a sentence names has a row, however few there are.
+TEST(AdviceWords, EvidenceIsOfTheNamedPlanAndNamedPlansHaveRows) {
+  const Job job = load_job({"", {"ulysses"}, {"model.preset=wan-mini", "cluster.preset=h100x8", "run.output="}});
+  Advice advice;
+  advice.judged = comparison({result("dbsp", 1'000), result("dsv", 1'010), result("snake", 1'100), result("usp", 1'400),
+                              result("ring", 1'500), result("ulysses", 1'600)});
+  Workload& workload = advice.judged.workload;
+  workload.ranks = 8, workload.scope = "layer", workload.density = 0.3, workload.cluster = "h100x8";
+  advice.judged.cluster.emplace().link_gbps = 450;
+  for (StrategyResult& s : advice.judged.strategies) {
+    s.label += " u8";
+    s.by_layer.resize(1);
+    s.end_to_end_ns = *s.makespan_ns * 1'000'000;
+    advice.engines[s.id] = {};
+  }
+  advice.engines["snake"] = {"xdit"}, advice.engines["ulysses"] = {"sglang", "xdit"};
+  advice.runs.together = advice.candidates = advice.judged;
+  std::erase_if(advice.candidates.strategies, [&](const StrategyResult& s) { return advice.engines[s.id].empty(); });
+  advice.fastest = "dbsp", advice.chosen = "snake", advice.reference = "ulysses";
+  AdviceFacts facts;
+  facts.code = "some code", facts.gpus = 8;
+  const std::vector<AdvicePart> said = advice_sentences(advice, job, facts);
+  std::string text;
+  for (const AdvicePart& part : said) text += std::get<Paragraph>(part.block).text + "\n";
+  EXPECT_THAT(text, testing::HasSubstr("db-SP measured attention with dbsp "));
+  EXPECT_THAT(text, testing::HasSubstr("Nobody has published times of snake on sparse masks. Here dbsp u8 is 1.40x"));
+  EXPECT_THAT(text, testing::HasSubstr("--engine xdit prints the command that starts it there."));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("dsv")));
+  std::vector<std::string> rows;
+  for (const Row& row : strategies_table(advice, facts, false, 3, said).rows) rows.push_back(row.cells.front().text);
+  EXPECT_THAT(rows, testing::ElementsAre("dbsp u8", "snake u8", "usp u8", "ulysses u8"));
 }
 
 TEST(WeightLayout, IsShardedWhereThatIsFasterThoughNothingHidesGathering) {
