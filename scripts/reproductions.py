@@ -18,8 +18,9 @@ GIB = 1 << 30
 HEAD = """# Published figures, run again
 
 `scripts/reproduce` writes this page. It simulates and stores a run for every figure below, prints its command, and reads the
-numbers from the stored run: all times of spscope are modelled, by the built-in profiles. A figure that is more than 10 % off has
-its cause beside it, or "unexplained". [sparse.md](../bench/measured/sparse.md) has each bar of db-SP's figure, and
+numbers from the stored run: all times of spscope are modelled, by the built-in profiles. The column `run` names it (`*`: any
+text): `spscope report build/reproductions/RUN.db` shows it. A figure that is more than 10 % off has its cause beside it, or
+"unexplained". [sparse.md](../bench/measured/sparse.md) has each bar of db-SP's figure, and
 [accuracy.md](accuracy.md) the errors against dense runs that other people measured.
 """
 DB_SP = """
@@ -52,7 +53,7 @@ class Lab:
         RUNS.mkdir(parents=True, exist_ok=True)
 
     def run(self, name, strategies, **settings):
-        """Results of strategies, in their order, and the workload."""
+        """Results of strategies, in their order, and the name."""
         keys = {"run.mode": "simulate", "run.output": RUNS / f"{name}.db"}
         keys |= {key.replace("__", "."): value for key, value in settings.items()}
         RUNS.joinpath(f"{name}.db").unlink(missing_ok=True)
@@ -62,8 +63,7 @@ class Lab:
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
-        result = json.loads(done.stdout)
-        return result["strategies"], result["workload"]
+        return json.loads(done.stdout)["strategies"], name
 
 
 def ratios(over, of):
@@ -76,21 +76,21 @@ def off(ours, paper):
     return f"{ours / paper - 1:+.0%}"
 
 
-def row(what, paper, ours, cause="", form="{:.2f}", held=None):
-    """A row of a number beside a number; `held`: the ends of its range."""
+def row(run, what, paper, ours, cause="", form="{:.2f}", held=None):
+    """A row of a number beside a number, from the run of this name; `held`: the ends of its range."""
     far = abs(ours / paper - 1) > NEAR
     within = held and min(held) <= paper <= max(held)
     said = form.format(ours) + (f" ({form.format(min(held))} to {form.format(max(held))})" if held and min(held) != max(held) else "")
     why = "" if not far else "in its range" if within else cause or UNEXPLAINED
-    return [what, form.format(paper), said, off(ours, paper), why]
+    return [what, form.format(paper), said, off(ours, paper), run, why]
 
 
-def claim(what, paper, ours, holds, cause=""):
+def claim(run, what, paper, ours, holds, cause=""):
     """A row of what a paper says in words."""
-    return [what, paper, ours, "holds" if holds else "misses", "" if holds else cause or UNEXPLAINED]
+    return [what, paper, ours, "holds" if holds else "misses", run, "" if holds else cause or UNEXPLAINED]
 
 
-def table(rows, heads=("figure", "paper", "spscope", "error", "cause")):
+def table(rows, heads=("figure", "paper", "spscope", "error", "run", "cause")):
     lines = ["", "| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
     return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in rows]) + "\n"
 
@@ -115,19 +115,19 @@ def imbalance(lab):
     for (model, pattern), paper in IMBALANCE.items():
         asked = ["ulysses", "ring", "usp:ulysses=4,ring=2", "usp:ulysses=2,ring=4", "dbsp:ulysses=8,ring=1", "dbsp:ulysses=1,ring=8",
                  "dbsp:ulysses=1,ring=8,reward=0"]
-        results, _ = lab.run(f"imbalance-{model}-{pattern}", asked, model__preset=model, mask__pattern=pattern, cluster__preset="a800x8",
-                             run__layers="spread:8", run__scope="attention")
+        results, run = lab.run(f"imbalance-{model}-{pattern}", asked, model__preset=model, mask__pattern=pattern,
+                               cluster__preset="a800x8", run__layers="spread:8", run__scope="attention")
         ours = [result["barrier_imbalance_ratio"] for result in results]
-        rows += [row(f"Table 1, {SHORT[model]}, {pattern}, {name}", published, of, form="{:.3f}")
+        rows += [row(run, f"Table 1, {SHORT[model]}, {pattern}, {name}", published, of, form="{:.3f}")
                  for name, published, of in zip(asked, paper, ours)]
         for kept, of in zip((head, block, unbiased), ours[4:]):
             kept.append(of)
-    rows.append(claim("balanced heads (U8)", "at most 1.10", f"{min(head):.3f} to {max(head):.3f}", max(head) <= 1.10))
-    rows.append(claim("balanced blocks (R8)", "at most 1.05", f"{min(block):.3f} to {max(block):.3f}", max(block) <= 1.05,
-                      f"`reward`, whose value the paper does not say: without it {max(unbiased):.3f}"))
-    (dbsp,), _ = lab.run("replans", ["dbsp:ulysses=8,ring=1"], model__preset=WAN, mask__pattern="paro", cluster__preset="a800x8",
-                         run__layers=1, run__denoise_steps=50, run__scope="attention")
-    rows.append(["divisions in 50 denoise steps, Wan", "5", str(dbsp["replans"]), off(dbsp["replans"], 5),
+    rows.append(claim("imbalance-*", "balanced heads (U8)", "at most 1.10", f"{min(head):.3f} to {max(head):.3f}", max(head) <= 1.10))
+    rows.append(claim("imbalance-*", "balanced blocks (R8)", "at most 1.05", f"{min(block):.3f} to {max(block):.3f}",
+                      max(block) <= 1.05, f"`reward`, whose value the paper does not say: without it {max(unbiased):.3f}"))
+    (dbsp,), run = lab.run("replans", ["dbsp:ulysses=8,ring=1"], model__preset=WAN, mask__pattern="paro", cluster__preset="a800x8",
+                           run__layers=1, run__denoise_steps=50, run__scope="attention")
+    rows.append(["divisions in 50 denoise steps, Wan", "5", str(dbsp["replans"]), off(dbsp["replans"], 5), run,
                  "one layer here; the paper decides by the mean of 40"])
     return rows
 
@@ -146,30 +146,30 @@ def bars():
             runs, near, held, paper, ours = sparse_runs.counts(group)
             causes = {"burst": "tiles of few rows, and what its rings are modelled to take", "ring": "rings: see accuracy.md",
                       "dbsp": "dense tiles: the gain grows with the density in the figure, which no balance explains"}
-            rows.append(row(f"attention over Ulysses, {gpus} GPUs, {strategy}: mean of {runs} bars ({near} within 10 %, {held} more in "
-                            "their range)", float(paper), float(ours), causes.get(strategy, "")))
+            rows.append(row("see sparse.md", f"attention over Ulysses, {gpus} GPUs, {strategy}: mean of {runs} bars ({near} within 10 %, "
+                            f"{held} more in their range)", float(paper), float(ours), causes.get(strategy, "")))
     return rows
 
 
 def end_to_end(lab):
     rows = []
     for (gpus, gpu, model, density), (ulysses_s, dbsp_s) in END_TO_END.items():
-        (ulysses, dbsp), _ = lab.run(f"seconds-{gpus}-{gpu}-{model}-{density}", ["ulysses", "dbsp"], model__preset=model, model__cfg=1,
-                                     mask__pattern="paro", mask__density=density, cluster__preset=f"{gpu}x8", cluster__ranks=gpus,
-                                     run__layers="spread:4", run__scope="layer", run__implementation="official")
+        (ulysses, dbsp), run = lab.run(f"seconds-{gpus}-{gpu}-{model}-{density}", ["ulysses", "dbsp"], model__preset=model, model__cfg=1,
+                                       mask__pattern="paro", mask__density=density, cluster__preset=f"{gpu}x8", cluster__ranks=gpus,
+                                       run__layers="spread:4", run__scope="layer", run__implementation="official")
         what = f"{SHORT[model]}, {gpus} {gpu.upper()}, density {density}"
-        rows.append(row(f"seconds, Ulysses, {what}", ulysses_s, ulysses["end_to_end_ns"] / 1e9, form="{:.0f}",
+        rows.append(row(run, f"seconds, Ulysses, {what}", ulysses_s, ulysses["end_to_end_ns"] / 1e9, form="{:.0f}",
                         cause="code of Wan2.1 assumed, one pass a denoise step, and no INT8, in which their kernel multiplies"))
-        rows.append(row(f"db-SP over Ulysses, whole generation, {what}", ulysses_s / dbsp_s,
+        rows.append(row(run, f"db-SP over Ulysses, whole generation, {what}", ulysses_s / dbsp_s,
                         ulysses["end_to_end_ns"] / dbsp["end_to_end_ns"], "follows from attention, above"))
     settings = dict(model__preset=WAN, model__cfg=1, mask__pattern="paro", mask__density=.414, cluster__preset="a800x8",
                     run__layers="spread:4", run__scope="layer", run__implementation="official")
-    (one,), _ = lab.run("single", ["single"], cluster__ranks=1, **settings)
-    (ulysses, ring), _ = lab.run("of-single", ["ulysses", "ring"], **settings)
+    (one,), single = lab.run("single", ["single"], cluster__ranks=1, **settings)
+    (ulysses, ring), eight = lab.run("of-single", ["ulysses", "ring"], **settings)
     alone = one["end_to_end_ns"]
-    rows.append(claim("one A800, Wan, a video", "more than 15 min", f"{alone / 60e9:.1f} min", alone > 900e9))
-    rows.append(row("8 A800 over one, Ulysses", 6.09, alone / ulysses["end_to_end_ns"]))
-    rows.append(row("8 A800 over one, ring", 5.81, alone / ring["end_to_end_ns"]))
+    rows.append(claim(single, "one A800, Wan, a video", "more than 15 min", f"{alone / 60e9:.1f} min", alone > 900e9))
+    rows.append(row(f"{single}, {eight}", "8 A800 over one, Ulysses", 6.09, alone / ulysses["end_to_end_ns"]))
+    rows.append(row(f"{single}, {eight}", "8 A800 over one, ring", 5.81, alone / ring["end_to_end_ns"]))
     return rows
 
 
@@ -188,24 +188,24 @@ def stream_fusion(lab):
     rows, best, memory = [], [], []
     for (what, model, grid, nodes), paper in FIGURE_10.items():
         asked = [f"usp:ulysses=8,ring={nodes}", "usp:ranks=topology", "torus", "torus:comm=one_sided", "torus:keys=again"]
-        results, _ = lab.run(f"torus-{what.lower().replace(',', '').replace(' ', '-')}-{nodes}", asked, model__preset=model,
-                             model__grid=grid, mask__pattern="dense", cluster__preset=f"p4de-x{nodes}", run__layers=1,
-                             run__scope="layer")
+        results, run = lab.run(f"torus-{what.lower().replace(',', '').replace(' ', '-')}-{nodes}", asked, model__preset=model,
+                               model__grid=grid, mask__pattern="dense", cluster__preset=f"p4de-x{nodes}", run__layers=1,
+                               run__scope="layer")
         usp, tas = (max(result["bytes_sent_inter_node"]) for result in results[:2])
         if what == "Flux 3072":
-            rows.append(row(f"bytes between {nodes} machines, USP over TAS", nodes / 2, usp / tas))
+            rows.append(row(run, f"bytes between {nodes} machines, USP over TAS", nodes / 2, usp / tas))
         of = [ratios(results[0], result) for result in results[1:4]]
         if nodes == 2:
-            rows.append(claim(f"{what}, 2 machines, TAS over USP", "at most 1", f"{of[0][1]:.2f}", max(of[0]) <= 1))
+            rows.append(claim(run, f"{what}, 2 machines, TAS over USP", "at most 1", f"{of[0][1]:.2f}", max(of[0]) <= 1))
             continue
         best.append(max(at[1] for at in of))
-        rows += [row(f"{what}, {nodes} machines, {name}", published, at[1], held=at)
+        rows += [row(run, f"{what}, {nodes} machines, {name}", published, at[1], held=at)
                  for name, published, at in zip(("TAS", "Torus, two sides", "Torus, one side"), paper, of)]
         if (what, nodes) == ("Flux 3072", 4):
-            memory = [max(results[i]["memory_peak_bytes"]) / 1e6 for i in (0, 2, 3, 4)]
-    rows.append(row("the best of each, mean", 1.35, mean(best)))
-    rows.append(row("the best of each, largest", 1.77, max(best)))
-    rows.append(claim("memory of Torus, Flux 3072, 4 machines", "not above USP",
+            of_memory, memory = run, [max(results[i]["memory_peak_bytes"]) / 1e6 for i in (0, 2, 3, 4)]
+    rows.append(row("torus-*", "the best of each, mean", 1.35, mean(best)))
+    rows.append(row("torus-*", "the best of each, largest", 1.77, max(best)))
+    rows.append(claim(of_memory, "memory of Torus, Flux 3072, 4 machines", "not above USP",
                       "USP {:.0f} MB; Torus {:.0f}, by one side {:.0f}, keys sent again {:.0f} MB".format(*memory),
                       max(memory[1:]) <= memory[0], "what a rank holds of other nodes' keys, and rows until they are home"))
     return rows
@@ -230,7 +230,7 @@ def forward(lab, name, strategies, model, frames, gpus, batch=1):
     cluster, ranks = on(gpus)
     return lab.run(f"dsp-{name}-{model}-{frames}-{gpus}-{batch}", strategies, model__preset=model,
                    model__grid=f"[{frames}, 64, 64]", model__batch=batch, mask__pattern="dense", cluster__preset=cluster,
-                   cluster__ranks=ranks, run__layers=1, run__scope="layer")[0]
+                   cluster__ranks=ranks, run__layers=1, run__scope="layer")
 
 
 def table_3(lab):
@@ -241,11 +241,11 @@ def table_3(lab):
         for gpus in (2, 4, 8, 16, 32, 64):
             frames = INSIDE[model] if gpus <= 8 else BETWEEN[model]
             whole = frames * POSITIONS * channels * 2
-            for result in forward(lab, "bytes", list(volumes), model, frames, gpus):
+            for result in forward(lab, "bytes", list(volumes), model, frames, gpus)[0]:
                 if result["legal"]:
                     cells += 1
                     equal += set(result["bytes_sent"]) == {round(volumes[result["name"]](gpus) * (gpus - 1) / gpus * whole)}
-    return [claim(f"Table 3, bytes of a layer: {cells} legal cells, 2 to 64 GPUs, both models", "2M/N, 4M/N, 2M, 8M, 8M",
+    return [claim("dsp-bytes-*", f"Table 3, bytes of a layer: {cells} legal cells, 2 to 64 GPUs, both models", "2M/N, 4M/N, 2M, 8M, 8M",
                   f"{equal} are the paper's x (N-1)/N, to the byte", equal == cells)]
 
 
@@ -272,36 +272,39 @@ def table_4():
             text = [", ".join(str(degree or "none") for degree in degrees) for degrees in (paper, ours)]
             said.append([f"Table 4, least degree at {', '.join(FRAMES)} tokens, {model}, " +
                          ("Megatron-SP" if megatron else "DSP, Ulysses, Ring"), *text,
-                         "holds" if text[0] == text[1] else "misses", "" if text[0] == text[1] else "the paper's 4 is not explained"])
+                         "holds" if text[0] == text[1] else "misses", "none: a formula",
+                         "" if text[0] == text[1] else "the paper's 4 is not explained"])
     return said
 
 
 def table_9(lab):
-    results = forward(lab, "latency", ["dsp", "ulysses", "megatron_tp", "megatron_sp"], "dsp-720m", 2048, 8)
+    results, run = forward(lab, "latency", ["dsp", "ulysses", "megatron_tp", "megatron_sp"], "dsp-720m", 2048, 8)
     times = [max(result["wire_ns"]) / 1e6 for result in results]
-    rows = [claim("Table 9, order of communication, 8M tokens: DSP, Ulysses, Megatron-LM, Megatron-SP", "914, 5828, 8412, 51908 ms",
+    rows = [claim(run, "Table 9, order of communication, 8M tokens: DSP, Ulysses, Megatron-LM, Megatron-SP", "914, 5828, 8412, 51908 ms",
                   ", ".join(f"{t:.0f}" for t in times) + " ms a layer, 8 GPUs", times == sorted(times))]
-    rows.append(row("Table 9, Ulysses over DSP", 5828 / 914, times[1] / times[0], "twice the bytes; the paper does not say its setting"))
+    rows.append(row(run, "Table 9, Ulysses over DSP", 5828 / 914, times[1] / times[0],
+                    "twice the bytes; the paper does not say its setting"))
     return rows
 
 
 def scaling(lab):
     rows = []
     for model, linear in (("dsp-720m", 8), ("dsp-3b", 4)):
-        times = {gpus: forward(lab, "strong", ["single" if gpus == 1 else "dsp"], model, INSIDE[model], gpus)[0]["makespan_ns"]
+        times = {gpus: forward(lab, "strong", ["single" if gpus == 1 else "dsp"], model, INSIDE[model], gpus)[0][0]["makespan_ns"]
                  for gpus in (1, 2, 4, 8)}
-        rows += [row(f"Fig. 7, strong scaling, {model}, {gpus} GPUs over one", gpus, times[1] / times[gpus],
+        rows += [row(f"dsp-strong-{model}-*", f"Fig. 7, strong scaling, {model}, {gpus} GPUs over one", gpus, times[1] / times[gpus],
                      "switches, which grow beside a layer that shrinks") for gpus in (2, 4, 8) if gpus <= linear]
     for model, frames, of, paper in (("dsp-720m", INSIDE, (1, 2, 4, 8), None), ("dsp-720m", BETWEEN, (8, 16, 32), None),
                                      ("dsp-3b", BETWEEN, (8, 16, 32, 64), .85)):
-        times = [forward(lab, "weak", ["single" if gpus == 1 else "dsp"], model, frames[model], gpus, gpus // of[0])[0]["makespan_ns"]
+        times = [forward(lab, "weak", ["single" if gpus == 1 else "dsp"], model, frames[model], gpus, gpus // of[0])[0][0]["makespan_ns"]
                  for gpus in of]
         kept = [times[0] / time for time in times]
         what = f"Fig. 6, weak scaling, {model}, throughput of a GPU from {of[0]} GPUs to {', '.join(map(str, of[1:]))}"
+        runs = f"dsp-weak-{model}-{frames[model]}-*"
         if paper:
-            rows.append(row(what, paper, kept[-1]))
+            rows.append(row(runs, what, paper, kept[-1]))
         else:
-            rows.append([what, "no number", ", ".join(f"{k:.2f}" for k in kept[1:]), "", ""])
+            rows.append([what, "no number", ", ".join(f"{k:.2f}" for k in kept[1:]), "", runs, ""])
     return rows
 
 
@@ -316,20 +319,21 @@ def throughput(lab):
     for model, (degrees, _) in TABLE_4.items():
         gains, drops = [], {}
         for (tokens, frames), gpus in zip(FRAMES.items(), degrees):
-            results = forward(lab, "training", ["dsp", "ulysses"], model, frames, gpus)
+            results, _ = forward(lab, "training", ["dsp", "ulysses"], model, frames, gpus)
             gains.append(results[1]["makespan_ns"] / results[0]["makespan_ns"])
             for result in results:
                 drops.setdefault(result["name"], []).append(flops(model, frames) / result["makespan_ns"] / gpus)
-        rows.append(claim(f"Fig. 5, DSP over Ulysses, {model}, {', '.join(FRAMES)} tokens", "1.32 to 1.75, training",
+        runs = f"dsp-training-{model}-*"
+        rows.append(claim(runs, f"Fig. 5, DSP over Ulysses, {model}, {', '.join(FRAMES)} tokens", "1.32 to 1.75, training",
                           ", ".join(f"{gain:.2f}" for gain in gains) + ", forward", min(gains) >= 1.32 and max(gains) <= 1.75,
                           "Ulysses sends twice the bytes, which are a small part of a forward pass; the backward pass is not run"))
         dsp, ulysses = (1 - kept[-1] / kept[0] for kept in drops.values())
-        rows.append(claim(f"FLOPS of a GPU from 0.5M to 4M tokens, {model}, DSP", "at most 23 % less", f"{dsp:.0%} less", dsp <= .23))
-        rows.append(claim(f"FLOPS of a GPU from 0.5M to 4M tokens, {model}, Ulysses", "at least 40 % less", f"{ulysses:.0%} less",
+        rows.append(claim(runs, f"FLOPS of a GPU from 0.5M to 4M tokens, {model}, DSP", "at most 23 % less", f"{dsp:.0%} less", dsp <= .23))
+        rows.append(claim(runs, f"FLOPS of a GPU from 0.5M to 4M tokens, {model}, Ulysses", "at least 40 % less", f"{ulysses:.0%} less",
                           ulysses >= .40, "as Fig. 5"))
-    results = forward(lab, "others", ["dsp", "ring", "megatron_tp", "megatron_sp"], "dsp-3b", 1024, 32)
+    results, run = forward(lab, "others", ["dsp", "ring", "megatron_tp", "megatron_sp"], "dsp-3b", 1024, 32)
     most = {result["name"]: result["makespan_ns"] / results[0]["makespan_ns"] for result in results[1:] if result["legal"]}
-    rows.append(claim("Fig. 5, DSP over the others, dsp-3b, 4M tokens", "up to 10x",
+    rows.append(claim(run, "Fig. 5, DSP over the others, dsp-3b, 4M tokens", "up to 10x",
                       ", ".join(f"{name} {ratio:.1f}x" for name, ratio in most.items()), 9 <= max(most.values()) <= 11))
     return rows
 

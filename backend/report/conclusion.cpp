@@ -6,6 +6,7 @@
 #include <iterator>
 #include <span>
 
+#include "backend/analysis/choice_by_pass.h"
 #include "backend/analysis/equal_plans.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
@@ -174,6 +175,13 @@ std::string prediction_sentence(const Judgement& judgement, const std::string& w
 
 std::string unmeasured_sentence(const Judgement& judgement) {
   return prediction_sentence(judgement, unmeasured_text(judgement));
+}
+
+std::string by_pass_sentence(const Judgement& judgement) {
+  const std::optional<double> saved = saved_by_pass(judgement);
+  if (!saved) return "";
+  return fmt::format("The fastest strategy of each layer pass would save {} over {} in all.", percent_text(*saved),
+                     own_label(*judgement.ranked.front()));
 }
 
 std::vector<Sentence> conclusions(const ModeGroup& group) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "backend/analysis/choice_by_pass.h"
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/json.h"
@@ -244,6 +245,7 @@ Json verdict_json(const ModeGroup& group, const Judgement& j) {
           {"refused", std::move(refused)},
           {"disturbance", j.disturbance.empty() ? Json(nullptr) : Json(j.disturbance)},
           {"ratio_error", std::move(error)},
+          {"saved_by_pass", or_null(saved_by_pass(j))},
           {"unmeasured", unmeasured_text(j).empty() ? Json(nullptr) : Json(unmeasured_text(j))}};
 }
 

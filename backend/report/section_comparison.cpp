@@ -82,8 +82,11 @@ void fill_comparison(const SectionInput& input, Section& section) {
         for (const Waterfall::Step& step : falls.back().steps) scale_ns = std::max(scale_ns, at_ns += step.delta_ns);
       }
     if (falls.empty()) continue;
-    section.blocks.push_back(Paragraph{
-        "Means over ranks: what each part adds to, or takes from, the makespan of the fastest.", Tone::kNote});
+    section.blocks.push_back(
+        Paragraph{"Means over ranks: what each part adds to, or takes from, the makespan of the fastest. Parts below a "
+                  "hundredth of "
+                  "the largest are left out.",
+                  Tone::kNote});
     for (Waterfall& chart : falls) {
       chart.scale_ns = scale_ns;
       section.blocks.push_back(std::move(chart));

@@ -256,6 +256,8 @@ void fill_summary(const SectionInput& input, Section& section) {
       add_spread(group, section);
       add_ranges(group, section);
       add_sums(comparison.workload, section);
+      if (std::string by_pass = by_pass_sentence(judge(group)); !by_pass.empty())
+        section.blocks.push_back(Paragraph{std::move(by_pass), Tone::kNote});
       if (std::string memory = memory_line(group.strategies); !memory.empty())
         section.blocks.push_back(Paragraph{std::move(memory), Tone::kNote});
     }

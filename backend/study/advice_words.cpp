@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "backend/analysis/choice_by_pass.h"
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/published_errors.h"
@@ -24,6 +25,8 @@
 
 namespace spscope {
 namespace {
+
+constexpr double kWorthChoosing = 0.01;  // saved_by_pass() from here on is said without --all
 
 // What is published is that of the chosen plan, beside the fastest, or where it is that, beside the next.
 Judgement judgement_of(const Advice& advice) {
@@ -480,9 +483,12 @@ std::vector<AdvicePart> advice_details(const Advice& advice, const AdviceFacts& 
   if (const std::string refused = refused_text(strategies); !refused.empty())
     add(parts, "Not possible here: " + refused + ".", advice.chosen.empty() ? 0 : 6, Tone::kNote);
   if (advice.chosen.empty()) return parts;
+  const Judgement judgement = judgement_of(advice);
   int reasons = 0;
-  for (Sentence& sentence : reason_sentences(judgement_of(advice), OfPasses::kMean))
+  for (Sentence& sentence : reason_sentences(judgement, OfPasses::kMean))
     if (all || ++reasons <= 2) parts.push_back({paragraph(std::move(sentence), Tone::kReason), 6 + reasons});
+  const bool by_pass = all || saved_by_pass(judgement).value_or(0) >= kWorthChoosing;
+  add(parts, by_pass ? by_pass_sentence(judgement) : "", 10, Tone::kNote);
   if (Table table = divisions_table(advice.divisions); all && !table.rows.empty())
     parts.push_back({std::move(table), 9});
   return parts;

@@ -24,14 +24,15 @@ std::string series_of(const TimingRow& row) {
                      row.height, row.frames, row.software, row.implementation);
 }
 
-// Adds each pair of pairs_apart() to the count that `count_of` names for its first row and whether it differs in the
-// strategy alone.
+// Adds each pair of pairs_apart() to the count that `count_of` names for it and its predicted ratio; nullptr: to none.
 void count_pairs(const Evaluation& e, const std::vector<double>& seconds,
-                 const std::function<PairsInOrder*(std::size_t row, bool same_guidance)>& count_of) {
+                 const std::function<PairsInOrder*(const StrategyPair& pair, double ratio)>& count_of) {
   for (const StrategyPair& pair : pairs_apart(e)) {
-    PairsInOrder& count = *count_of(pair.one, pair.same_guidance);
-    ++count.all;
-    count.in_order += (pair.measured > 1) == (seconds[pair.one] / seconds[pair.other] > 1);
+    const double ratio = seconds[pair.one] / seconds[pair.other];
+    PairsInOrder* count = count_of(pair, ratio);
+    if (count == nullptr) continue;
+    ++count->all;
+    count->in_order += (pair.measured > 1) == (ratio > 1);
   }
 }
 
@@ -72,7 +73,6 @@ Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
       list[ratio_kind_of(a)].push_back(std::exp(std::abs(std::log(ratio / measured))) - 1);
     }
   }
-  count_pairs(e, seconds, [&](std::size_t, bool same) { return &(same ? s.pairs : s.guidance_pairs); });
   s.rows = static_cast<int>(errors.size());
   s.within_30 = static_cast<double>(std::ranges::count_if(errors, [](double x) { return x <= 0.3; })) / s.rows;
   s.median = median_of(errors);
@@ -82,6 +82,12 @@ Summary summarize(const Evaluation& e, const std::vector<double>& seconds) {
   for (const auto& [kind, list] : ratios) s.ratios[kind] = {median_of(list), static_cast<int>(list.size())};
   for (const auto& [kind, list] : guidance_ratios)
     s.guidance_ratios[kind] = {median_of(list), static_cast<int>(list.size())};
+  count_pairs(e, seconds,
+              [&](const StrategyPair& pair, double) { return &(pair.same_guidance ? s.pairs : s.guidance_pairs); });
+  count_pairs(e, seconds, [&](const StrategyPair& pair, double ratio) {
+    const auto& error = (pair.same_guidance ? s.ratios : s.guidance_ratios).at(ratio_kind_of(e.rows[pair.one].row()));
+    return std::max(ratio, 1 / ratio) >= 1 + error.first ? &s.called : nullptr;
+  });
   return s;
 }
 
@@ -100,9 +106,9 @@ std::map<std::pair<std::string, int>, GroupSummary> summarize_groups(const Evalu
     s.median = median_of(list);
     s.within_30 = static_cast<double>(std::ranges::count_if(list, [](double x) { return x <= 0.3; })) / s.rows;
   }
-  count_pairs(e, seconds, [&](std::size_t row, bool same) {
-    GroupSummary& s = groups[group_of(e.rows[row].row())];
-    return &(same ? s.pairs : s.guidance_pairs);
+  count_pairs(e, seconds, [&](const StrategyPair& pair, double) {
+    GroupSummary& s = groups[group_of(e.rows[pair.one].row())];
+    return &(pair.same_guidance ? s.pairs : s.guidance_pairs);
   });
   return groups;
 }

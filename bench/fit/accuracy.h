@@ -19,6 +19,7 @@ struct PairsInOrder {
 struct Summary {
   int rows = 0, speedups = 0;
   PairsInOrder pairs, guidance_pairs;  // of strategies, and of settings that differ in guidance parallelism, too
+  PairsInOrder called;                 // of both, those predicted to be as far apart as the median of their errors
   double median = 0, within_30 = 0, speedup = 0;
   std::map<std::string, std::pair<double, int>> by_machine;  // median error, rows
   // Median error of ratios between strategies, and pairs; the same of settings that differ in guidance parallelism.

@@ -110,16 +110,18 @@ std::string contradictions_text(const Evaluation& e, const std::vector<double>& 
                          machines_text(e, order.first_faster), machines_text(e, order.second_faster));
   }
   const std::vector<HostRates> rates = host_rates(e, values);
+  const PairsInOrder called = summarize(e, unseen).called;
   return fmt::format(
-      "{} of the {} pairs in the wrong order are of more than two GPUs over PCIe. Hosts differ there in how their GPUs "
-      "are\nwired, and sources do not say how: by the fit, {}. No one\nrate can order strategies on every host. With "
-      "both rates below fitted to the times of each host, {} of {} pairs are in\norder. For your own host, give "
-      "`of_4_gbps` and `of_8_gbps` as nccl-tests measures them ([how](clusters.md#the-numbers-of-a-cluster)).\n\n{}\n"
+      "Of the {} pairs in the wrong order, {} are within the error of ratios, where verdicts name no winner. {} are of "
+      "more than two\nGPUs over PCIe. Hosts differ there in how their GPUs are wired, and sources do not say how: by "
+      "the fit, {}. No one\nrate can order strategies on every host. With both rates below fitted to the times of each "
+      "host, {} of {} pairs are in\norder. For your own host, give `of_4_gbps` and `of_8_gbps` as nccl-tests measures "
+      "them ([how](clusters.md#the-numbers-of-a-cluster)).\n\n{}\n"
       "The same two strategies on as many GPUs are in opposite order on different hosts. With one order for each two "
       "strategies,\nkind of machine and number of GPUs, at most {} of {} pairs can be in order.\n\n"
       "| GPUs | strategies | the first is faster | the second is faster |\n| --- | --- | --- | --- |\n{}",
-      wrong_spread, wrong, furthest_apart(rates), in_order, pairs.size(), rates_table(rates), in_one_order,
-      pairs.size(), table);
+      wrong, wrong - (called.all - called.in_order), wrong_spread, furthest_apart(rates), in_order, pairs.size(),
+      rates_table(rates), in_one_order, pairs.size(), table);
 }
 
 }  // namespace spscope

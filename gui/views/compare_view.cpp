@@ -147,7 +147,7 @@ class CompareView final : public View {
 
   void draw_details(Ui& ui, Session&) override {
     ui.note(
-        "The steps between the two makespans are means over ranks, and they add up to the difference exactly. Click a "
+        "The steps between the two makespans are means over ranks, and they add up to the difference. Click a "
         "step or a layer pass to see both timelines there.");
   }
 
@@ -244,7 +244,8 @@ class CompareView final : public View {
     }
     fall->from.label = a.label;
     fall->to.label = b.label;
-    fall->caption = "Means over ranks, of all layer passes together. They add up exactly.";
+    fall->caption =
+        "Means over ranks, of all layer passes together. Steps below a hundredth of the largest are left out.";
     if (std::ranges::any_of(fall->steps, &Waterfall::Step::modelled)) fall->caption += " Hatched steps are modelled.";
     if (document_.draw(ui, "waterfall", *fall)) show_both(session, a, b, {});
   }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/analysis/choice_by_pass.h"
 #include "backend/analysis/equal_plans.h"
 #include "backend/analysis/published_errors.h"
+#include "backend/report/conclusion.h"
 
 namespace spscope {
 namespace {
@@ -44,6 +46,25 @@ TEST(RatioError, IsThatOfTheKindOfMachine) {
   }
   // Between two GPUs no host bridge is shared.
   EXPECT_LT(ratio_error(MachineKind::kPcie, 2).median, ratio_error(MachineKind::kPcie, 4).median);
+}
+
+// 10 and 20, 14 and 14: the least of each are 24 beside 28. Of measured times, or of other passes, nothing is said.
+TEST(ChoiceByPass, SavesWhatTheLeastOfEachPassSumUpTo) {
+  Comparison c = on("h100x8", 370);
+  c.strategies = {timed("ring", 30), timed("usp", 28)};
+  for (const auto& [s, times] : {std::pair(0, std::pair(10, 20)), std::pair(1, std::pair(14, 14))}) {
+    c.strategies[s].by_layer.resize(2);
+    c.strategies[s].by_layer[0].makespan_ns = times.first;
+    c.strategies[s].by_layer[1].makespan_ns = times.second;
+    c.strategies[s].by_layer[1].layer = 7;
+  }
+  EXPECT_DOUBLE_EQ(saved_by_pass(judged(c)).value_or(0), 1 - 24.0 / 28);
+  EXPECT_EQ(by_pass_sentence(judged(c)), "The fastest strategy of each layer pass would save 14 % over usp in all.");
+  Comparison measured = c;
+  for (StrategyResult& s : measured.strategies) s.mode = RunMode::kProject;
+  EXPECT_EQ(saved_by_pass(judged(measured)), std::nullopt);
+  c.strategies[0].by_layer[1].layer = 8;
+  EXPECT_EQ(by_pass_sentence(judged(c)), "");
 }
 
 // The second is 15 % slower: told apart where ratios are off by less than that.
