@@ -16,23 +16,23 @@ namespace spscope {
 namespace {
 
 constexpr FieldRow kFields[] = {
-#define FIELD(section, key, role, min, max, unit, help)                                 \
-  {#section, #key, #section "." #key, [](RunConfig& c) -> FieldRef { return &c.section.key; }, role, min, max, \
-   unit,     help},
+#define FIELD(section, key, role, ...) \
+  {#section, #key, #section "." #key, [](RunConfig& c) -> FieldRef { return &c.section.key; }, role, __VA_ARGS__},
 #define NUMBER(section, key, min, max, unit, help) FIELD(section, key, FieldRole::kSetting, min, max, unit, help)
+#define ABOVE(section, key, min, max, unit, help) FIELD(section, key, FieldRole::kSetting, min, max, unit, help, true)
 #define TEXT(section, key, help) FIELD(section, key, FieldRole::kSetting, 1, 0, "", help)
+#define PRESET(section, key, names, help) FIELD(section, key, FieldRole::kSetting, 1, 0, "", help, false, names)
 #define INPUT(section, key, help) FIELD(section, key, FieldRole::kInputPath, 1, 0, "", help)
 #define OUTPUT(section, key, help) FIELD(section, key, FieldRole::kOutputPath, 1, 0, "", help)
 #include "backend/config/config_fields.def"
 #undef OUTPUT
 #undef INPUT
+#undef PRESET
 #undef TEXT
+#undef ABOVE
 #undef NUMBER
 #undef FIELD
 };
-
-// The only field whose range excludes its minimum: a mask of density 0 has nothing to compute.
-bool excludes_min(const FieldRow& row) { return row.name == "mask.density"; }
 
 // Collects what is wrong with one value.
 class FieldReader {
@@ -58,7 +58,7 @@ class FieldReader {
     const auto* whole = scalar != nullptr ? std::get_if<std::int64_t>(scalar) : nullptr;
     if (real == nullptr && whole == nullptr) return wrong_type(value, "a number");
     const double number = real != nullptr ? *real : static_cast<double>(*whole);
-    if (!(number >= row_.min && number <= row_.max) || (excludes_min(row_) && number == row_.min))
+    if (!(number >= row_.min && number <= row_.max) || (row_.excludes_min && number == row_.min))
       return outside(fmt::format("{}", number));
     out = number;
     return true;
@@ -223,8 +223,7 @@ std::string_view field_type(const FieldRow& row) {
 }
 
 std::vector<std::string_view> field_choices(const FieldRow& row) {
-  if (row.name == "model.preset") return model_preset_names();
-  if (row.name == "cluster.preset") return cluster_preset_names();
+  if (row.names != nullptr) return row.names();
   RunConfig config;
   return std::visit(
       [](auto* value) -> std::vector<std::string_view> {
@@ -240,7 +239,7 @@ std::vector<std::string_view> field_choices(const FieldRow& row) {
 
 std::string field_range(const FieldRow& row) {
   if (row.min > row.max) return {};
-  return fmt::format("{}{}, {}]", excludes_min(row) ? '(' : '[', row.min, row.max);
+  return fmt::format("{}{}, {}]", row.excludes_min ? '(' : '[', row.min, row.max);
 }
 
 std::string field_toml(const FieldRow& row, const RunConfig& config) {

@@ -28,6 +28,8 @@ struct FieldRow {
   FieldRole role;
   double min, max;  // of numbers; min > max: none
   std::string_view unit, help;
+  bool excludes_min = false;                           // the range begins above it
+  std::vector<std::string_view> (*names)() = nullptr;  // that a text may have; null: any
 };
 
 // In the order of config_fields.def, sections together.
