@@ -63,36 +63,42 @@ struct Repeat {
   std::int64_t number = 0, begin_ns = 0, end_ns = 0;
 };
 
-// The column of the events' question.
-enum Column {
-  kEventId,
-  kRun,
-  kTrack,
-  kRank,
-  kBegin,
-  kEnd,
-  kOp,
-  kName,
-  kCategory,
-  kUnfinished,
-  kClamped,
-  kModelled,
-  kOverlapping,
-  kTransferBegin,
-  kSequence,
-  kBytes,
-  kPeer,
-  kRepeat,
-  kEntry,
-  kCorrelation,
-  kDetail,
-  kIsOnDevice  // a kernel, copy or memset
+// An event; 0 where it has no such number.
+struct Event {
+  std::int64_t id, run;
+  TrackId track;
+  std::int64_t begin_ns, end_ns, op;
+  std::string name, category;
+  bool unfinished, clamped, modelled, overlapping, is_on_device;  // on a device: a kernel, copy or memset
+  std::optional<std::int64_t> transfer_begin_ns, repeat;
+  std::int64_t entry_ns, sequence, bytes, peer, correlation, detail;
 };
+// Its columns, in the order of the members.
 constexpr std::string_view kEvents =
-    "SELECT e.event_id, e.run_id, e.track_id, e.rank, e.begin_ns, e.end_ns, e.op_id, e.name, e.category, e.unfinished,"
-    " e.clamped, e.modelled, (SELECT s.overlapping FROM main.track s WHERE s.track_id = e.track_id),"
-    " e.transfer_begin_ns, e.sequence, e.bytes, e.peer, e.repeat, e.entry_ns, e.correlation_id, e.work_detail_id,"
-    " e.category_id IN (7, 8, 9) FROM temp.event e";
+    "SELECT e.event_id, coalesce(e.run_id, 0), e.track_id, e.begin_ns, e.end_ns, e.op_id, coalesce(e.name, ''),"
+    " coalesce(e.category, 'other'), e.unfinished, e.clamped, e.modelled, (SELECT s.overlapping FROM main.track s"
+    " WHERE s.track_id = e.track_id), e.category_id IN (7, 8, 9), e.transfer_begin_ns, e.repeat,"
+    " coalesce(e.entry_ns, 0), coalesce(e.sequence, 0), coalesce(e.bytes, 0), coalesce(e.peer, 0),"
+    " coalesce(e.correlation_id, 0), coalesce(e.work_detail_id, 0) FROM temp.event e";
+
+void read(const Statement& row, int column, std::int64_t& number) { number = row.integer(column); }
+void read(const Statement& row, int column, TrackId& track) { track = TrackId{row.integer(column)}; }
+void read(const Statement& row, int column, std::string& text) { text = row.text(column); }
+void read(const Statement& row, int column, bool& flag) { flag = row.integer(column) != 0; }
+void read(const Statement& row, int column, std::optional<std::int64_t>& number) {
+  number = row.is_null(column) ? std::nullopt : std::optional(row.integer(column));
+}
+template <typename... Member>
+void read_columns(const Statement& row, Member&... members) {
+  int column = 0;
+  (read(row, column++, members), ...);
+}
+
+void read_event(const Statement& row, Event& e) {
+  read_columns(row, e.id, e.run, e.track, e.begin_ns, e.end_ns, e.op, e.name, e.category, e.unfinished, e.clamped,
+               e.modelled, e.overlapping, e.is_on_device, e.transfer_begin_ns, e.repeat, e.entry_ns, e.sequence,
+               e.bytes, e.peer, e.correlation, e.detail);
+}
 
 // Calls that work was asked for with, the earlier of those that share a correlation first.
 constexpr std::string_view kCalls =
@@ -123,7 +129,10 @@ class ChromeWriter {
     write_counters();
     Statement rows(db_, kEvents);
     std::int64_t count = 0;
-    for (; rows.step(); ++count) write_event(rows);
+    for (Event event; rows.step(); ++count) {
+      read_event(rows, event);
+      write_event(event);
+    }
     text_ += "\n]}\n";
     file_.write(text_);
     return count;
@@ -138,13 +147,13 @@ class ChromeWriter {
   void write_repeats();
   void write_counters();
   void write_run(int rank, const ExportedRun& run, std::span<const Repeat> repeats);
-  void write_event(const Statement& row);
-  void write_arrows(const Statement& row, const ExportedRun& run);
-  void write_launch(const Statement& row);
-  std::string work_arguments(const Statement& row);
-  const Op* op_of(const Statement& row, const ExportedRun& run);
-  std::string arguments_of(const Statement& row, const ExportedRun& run);
-  const std::string& name_of(const Statement& row);
+  void write_event(const Event& event);
+  void write_arrows(const Event& event, const ExportedRun& run);
+  void write_launch(const Event& event);
+  std::string work_arguments(const Event& event);
+  const Op* op_of(const Event& event, const ExportedRun& run);
+  std::string arguments_of(const Event& event, const ExportedRun& run);
+  const std::string& name_of(const Event& event);
   static std::string name_of(const Track& track);
 
   void begin_line() {
@@ -158,6 +167,15 @@ class ChromeWriter {
     begin_line();
     text_ += fmt::format(R"({{"ph":"X",{},"ts":{},"dur":{},"args":{{{}}}}})", place, microseconds(begin_ns),
                          microseconds(difference_ns(end_ns, begin_ns)), arguments);
+  }
+  // An end of an arrow, inside a slice of the track.
+  void arrow_end(bool is_begin, std::string_view kind, std::uint64_t number, TrackId track, std::int64_t time_ns,
+                 const std::string& arguments) {
+    begin_line();
+    text_ += fmt::format(
+        R"({{"ph":"{0}","id":{1},"pid":{2},"tid":{3},"ts":{4},"name":"{5}","cat":"{5}"{6},"args":{{{7}}}}})",
+        is_begin ? "s" : "f", number, pids_[track], static_cast<std::int64_t>(track), microseconds(time_ns), kind,
+        is_begin ? "" : ",\"bp\":\"e\"", arguments);
   }
   void metadata(std::string_view what, std::int64_t pid, std::optional<std::int64_t> track,
                 const std::string& arguments) {
@@ -329,23 +347,21 @@ void ChromeWriter::write_run(int rank, const ExportedRun& run, std::span<const R
           fmt::format("{},\"repeat\":{}", arguments, repeat.number));
 }
 
-const std::string& ChromeWriter::name_of(const Statement& row) {
-  const bool modelled = row.integer(kModelled) != 0;
-  const std::string name = row.is_null(kName) ? "" : row.text(kName);
-  std::string& text = names_[{name, modelled}];
-  if (text.empty()) text = json_text(modelled ? name + " (modelled)" : name);
+const std::string& ChromeWriter::name_of(const Event& event) {
+  std::string& text = names_[{event.name, event.modelled}];
+  if (text.empty()) text = json_text(event.modelled ? event.name + " (modelled)" : event.name);
   return text;
 }
 
 // The operation of an event; nullptr when its plan is not stored. Events come run by run, so that the plan at hand is
 // mostly the right one.
-const Op* ChromeWriter::op_of(const Statement& row, const ExportedRun& run) {
-  if (!run.plan_id || row.integer(kOp) < 0) return nullptr;
+const Op* ChromeWriter::op_of(const Event& event, const ExportedRun& run) {
+  if (!run.plan_id || event.op < 0) return nullptr;
   if (plan_id_ != run.plan_id) {
     plan_ = plans_.plan(*run.plan_id);
     plan_id_ = run.plan_id;
   }
-  const auto index = static_cast<std::size_t>(row.integer(kOp));
+  const auto index = static_cast<std::size_t>(event.op);
   return index < plan_.ops.size() ? &plan_.ops[index] : nullptr;
 }
 
@@ -373,33 +389,33 @@ std::set<int> peers_of(const Plan& plan, const Op& op) {
   return peers;
 }
 
-std::string ChromeWriter::arguments_of(const Statement& row, const ExportedRun& run) {
+std::string ChromeWriter::arguments_of(const Event& event, const ExportedRun& run) {
   std::string text = run.arguments + (run.arguments.empty() ? "" : ",");
-  text += fmt::format("\"op\":{},\"event\":{}", row.integer(kOp), row.integer(kEventId));
-  if (!row.is_null(kRepeat)) text += fmt::format(",\"repeat\":{}", row.integer(kRepeat));
-  for (const auto& [column, name] :
-       {std::pair(kModelled, "modelled"), {kUnfinished, "unfinished"}, {kClamped, "clamped"}})
-    if (row.integer(column) != 0) text += fmt::format(",\"{}\":true", name);
-  const Op* const op = op_of(row, run);
+  text += fmt::format("\"op\":{},\"event\":{}", event.op, event.id);
+  if (event.repeat) text += fmt::format(",\"repeat\":{}", *event.repeat);
+  for (const auto& [is_so, name] :
+       {std::pair(event.modelled, "modelled"), {event.unfinished, "unfinished"}, {event.clamped, "clamped"}})
+    if (is_so) text += fmt::format(",\"{}\":true", name);
+  const Op* const op = op_of(event, run);
   if (op != nullptr && plan_.kind_of(*op) == PostKind::kAttend) text += attend_arguments(plan_, *op);
-  if (row.is_null(kTransferBegin)) return text + work_arguments(row);
-  text += fmt::format(",\"waited_us\":{},\"bytes\":{},\"sequence\":{}",
-                      microseconds(difference_ns(row.integer(kTransferBegin), row.integer(kBegin))),
-                      row.integer(kBytes), row.integer(kSequence));
-  if (op == nullptr || row.integer(kPeer) >= 0) text += fmt::format(",\"peer\":{}", row.integer(kPeer));
+  if (!event.transfer_begin_ns) return text + work_arguments(event);
+  text +=
+      fmt::format(",\"waited_us\":{},\"bytes\":{},\"sequence\":{}",
+                  microseconds(difference_ns(*event.transfer_begin_ns, event.begin_ns)), event.bytes, event.sequence);
+  if (op == nullptr || event.peer >= 0) text += fmt::format(",\"peer\":{}", event.peer);
   if (op == nullptr) return text;
   return text + fmt::format(",\"peers\":[{}]", fmt::join(peers_of(plan_, *op), ","));
 }
 
 // "bytes":4096,"correlation":17,"grid":[8,1,1],"block":[128,1,1]
-std::string ChromeWriter::work_arguments(const Statement& row) {
+std::string ChromeWriter::work_arguments(const Event& event) {
   std::string text;
-  for (const auto& [column, name] : {std::pair(kBytes, "bytes"), {kCorrelation, "correlation"}})
-    if (!row.is_null(column) && row.integer(column) != 0) text += fmt::format(",\"{}\":{}", name, row.integer(column));
-  if (row.is_null(kDetail) || row.integer(kDetail) == 0) return text;
-  const auto [it, is_new] = details_.try_emplace(row.integer(kDetail));
+  for (const auto& [number, name] : {std::pair(event.bytes, "bytes"), {event.correlation, "correlation"}})
+    if (number != 0) text += fmt::format(",\"{}\":{}", name, number);
+  if (event.detail == 0) return text;
+  const auto [it, is_new] = details_.try_emplace(event.detail);
   if (is_new) {
-    const WorkDetail what = plans_.events().work_detail(static_cast<WorkDetailId>(row.integer(kDetail)));
+    const WorkDetail what = plans_.events().work_detail(static_cast<WorkDetailId>(event.detail));
     if (what.grid[0] > 0)
       it->second = fmt::format(",\"grid\":[{}],\"block\":[{}],\"registers_per_thread\":{},\"shared_bytes\":{}",
                                fmt::join(what.grid, ","), fmt::join(what.block, ","), what.registers_per_thread,
@@ -409,75 +425,61 @@ std::string ChromeWriter::work_arguments(const Statement& row) {
 }
 
 // From the call to the work that it asked for. Calls of threads that serve several ranks name none.
-void ChromeWriter::write_launch(const Statement& row) {
-  const ProcessKey& process = process_of_[TrackId{row.integer(kTrack)}];
+void ChromeWriter::write_launch(const Event& event) {
+  const ProcessKey& process = process_of_[event.track];
   const Call* call = nullptr;
   for (const ProcessKey& of : {process, {std::nullopt, process.second}}) {
     const auto calls = calls_.find(of);
     if (call != nullptr || calls == calls_.end()) continue;
-    if (const auto found = calls->second.find(row.integer(kCorrelation)); found != calls->second.end())
-      call = &found->second;
+    if (const auto found = calls->second.find(event.correlation); found != calls->second.end()) call = &found->second;
   }
-  if (call == nullptr || call->begin_ns > row.integer(kBegin)) return;
-  const std::uint64_t number = first_launch_ + static_cast<std::uint64_t>(row.integer(kEventId));
-  const auto end_point = [&](std::string_view phase, TrackId track, std::int64_t ns, std::string_view more) {
-    begin_line();
-    text_ += fmt::format(
-        R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"launch","cat":"launch"{},"args":{{"correlation":{}}}}})",
-        phase, number, pids_[track], static_cast<std::int64_t>(track), microseconds(ns), more,
-        row.integer(kCorrelation));
-  };
-  end_point("s", call->track, call->begin_ns, "");
-  end_point("f", TrackId{row.integer(kTrack)}, row.integer(kBegin), ",\"bp\":\"e\"");
+  if (call == nullptr || call->begin_ns > event.begin_ns) return;
+  const std::uint64_t number = first_launch_ + static_cast<std::uint64_t>(event.id);
+  const std::string arguments = fmt::format("\"correlation\":{}", event.correlation);
+  arrow_end(true, "launch", number, call->track, call->begin_ns, arguments);
+  arrow_end(false, "launch", number, event.track, event.begin_ns, arguments);
 }
 
-void ChromeWriter::write_event(const Statement& row) {
-  const ExportedRun& run = runs_[row.is_null(kRun) ? 0 : row.integer(kRun)];
-  const std::int64_t begin_ns = row.integer(kBegin), end_ns = row.integer(kEnd);
-  const std::string place = fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}",
-                                        pids_[TrackId{row.integer(kTrack)}], row.integer(kTrack), name_of(row),
-                                        row.is_null(kCategory) ? "\"other\"" : json_text(row.text(kCategory)));
-  const std::string arguments = arguments_of(row, run);
-  if (row.flag(kOverlapping)) {
+void ChromeWriter::write_event(const Event& event) {
+  const ExportedRun& run = runs_[event.run];
+  const std::string place =
+      fmt::format("\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{}", pids_[event.track],
+                  static_cast<std::int64_t>(event.track), name_of(event), json_text(event.category));
+  const std::string arguments = arguments_of(event, run);
+  if (event.overlapping) {
     begin_line();
     text_ += fmt::format(R"({{"ph":"b","id":{0},{1},"ts":{2},"args":{{{3}}}}},{4}{{"ph":"e","id":{0},{1},"ts":{5}}})",
-                         row.integer(kEventId), place, microseconds(begin_ns), arguments, "\n", microseconds(end_ns));
+                         event.id, place, microseconds(event.begin_ns), arguments, "\n", microseconds(event.end_ns));
     return;
   }
-  slice(place, begin_ns, end_ns, arguments);
-  if (run.plan_id && row.integer(kOp) >= 0 && !row.is_null(kTransferBegin) && !row.is_null(kRepeat))
-    write_arrows(row, run);
-  if (row.flag(kIsOnDevice) && !row.is_null(kCorrelation) && row.integer(kCorrelation) > 0) write_launch(row);
+  slice(place, event.begin_ns, event.end_ns, arguments);
+  if (event.transfer_begin_ns && event.repeat) write_arrows(event, run);
+  if (event.is_on_device && event.correlation > 0) write_launch(event);
 }
 
 // The end points of the messages that the operation sends and receives. Both ends know the message by its place in the
 // plan. The end point is inside its slice, and that of the receiver is the later one: the sender's is when it had the
 // data ready, for its transfer begins when it notices the receiver, which may be done by then.
-void ChromeWriter::write_arrows(const Statement& row, const ExportedRun& run) {
-  const Op* const found = op_of(row, run);
-  if (found == nullptr) return;
-  const Op& op = *found;
-  const std::span<const MessageId> ids = plan_.messages_of(op);
+void ChromeWriter::write_arrows(const Event& event, const ExportedRun& run) {
+  const Op* const op = op_of(event, run);
+  if (op == nullptr) return;
+  const std::span<const MessageId> ids = plan_.messages_of(*op);
   std::size_t sent = 0, received = 0;
   for (const MessageId id : ids) {
     const Message& message = plan_.messages[static_cast<std::size_t>(id)];
     if (message.src == message.dst) continue;
-    sent += message.src == op.rank;
-    received += message.dst == op.rank;
+    sent += message.src == op->rank;
+    received += message.dst == op->rank;
   }
   if (std::max(sent, received) > kMaxArrows) return;
-  const std::int64_t sent_ns = row.integer(kEntry),
-                     received_ns = std::max(row.integer(kTransferBegin), difference_ns(row.integer(kEnd), 1));
-  const std::uint64_t base = run.first_arrow + static_cast<std::uint64_t>(row.integer(kRepeat)) * plan_.messages.size();
+  const std::int64_t received_ns = std::max(*event.transfer_begin_ns, difference_ns(event.end_ns, 1));
+  const std::uint64_t base = run.first_arrow + static_cast<std::uint64_t>(*event.repeat) * plan_.messages.size();
   for (const MessageId id : ids) {
     const Message& message = plan_.messages[static_cast<std::size_t>(id)];
-    if (message.src == message.dst || (message.src != op.rank && message.dst != op.rank)) continue;
-    const bool sends = message.src == op.rank;
-    begin_line();
-    text_ += fmt::format(
-        R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"message","cat":"message",{}"args":{{"bytes":{}}}}})",
-        sends ? "s" : "f", base + static_cast<std::uint64_t>(id), op.rank, row.integer(kTrack),
-        microseconds(sends ? sent_ns : received_ns), sends ? "" : "\"bp\":\"e\",", message.bytes);
+    if (message.src == message.dst || (message.src != op->rank && message.dst != op->rank)) continue;
+    const bool sends = message.src == op->rank;
+    arrow_end(sends, "message", base + static_cast<std::uint64_t>(id), event.track,
+              sends ? event.entry_ns : received_ns, fmt::format("\"bytes\":{}", message.bytes));
   }
 }
 
