@@ -23,12 +23,36 @@
 namespace spscope {
 namespace {
 
+// What is wrong with things of one kind, of which the first are named.
+class NamedFaults {
+ public:
+  NamedFaults(std::size_t most, std::string kind) : most_(most), kind_(std::move(kind)) {}
+  void add(std::string name, std::string value) {
+    if (++count_ <= most_) named_.push_back({std::move(name), std::move(value), false});
+  }
+  std::size_t count() const { return count_; }
+  bool none() const { return count_ == 0; }
+  // `text`: of all of them.
+  void append_to(std::vector<Finding>& findings, std::string name, std::string text) const {
+    findings.push_back({std::move(name), std::move(text), none()});
+    findings.insert(findings.end(), named_.begin(), named_.end());
+    if (count_ > most_) findings.push_back({"", fmt::format("and {} more {}", count_ - most_, kind_), false});
+  }
+
+ private:
+  const std::size_t most_;
+  const std::string kind_;
+  std::size_t count_ = 0;
+  std::vector<Finding> named_;
+};
+
 // Where events went that are not in the file, track by track as far as there is something to say.
-void add_ledger(std::vector<Finding>& findings, const EventReader& events) {
+void check_ledger(FileFindings& found, const StoreReader& reader) {
+  const EventReader& events = reader.events();
   LedgerRecord sum;
   std::map<TrackId, Track> tracks;
   for (const Track& track : events.tracks()) tracks.emplace(track.track_id, track);
-  std::vector<Finding> incomplete;
+  NamedFaults incomplete(20, "tracks");
   for (const LedgerRecord& row : events.ledger()) {
     sum.sent += row.sent;
     sum.stored += row.stored;
@@ -38,26 +62,18 @@ void add_ledger(std::vector<Finding>& findings, const EventReader& events) {
     if (row.sent == row.stored) continue;
     const Track& track = tracks[row.track_id];
     const bool balanced = row.sent == row.stored + row.dropped + row.unreadable + row.lost;
-    incomplete.push_back(
-        {track_text(track),
-         fmt::format("{} of {} events stored, {} dropped, {} unreadable, {} lost{}", row.stored, row.sent, row.dropped,
-                     row.unreadable, row.lost, balanced ? "" : "; these do not add up"),
-         false});
+    incomplete.add(track_text(track),
+                   fmt::format("{} of {} events stored, {} dropped, {} unreadable, {} lost{}", row.stored, row.sent,
+                               row.dropped, row.unreadable, row.lost, balanced ? "" : "; these do not add up"));
   }
-  findings.push_back({"events", fmt::format("{} stored, {} sent and not stored", sum.stored, sum.sent - sum.stored),
-                      sum.sent == sum.stored});
-  constexpr std::size_t kMostTracks = 20;
-  const std::size_t hidden = incomplete.size() - std::min(incomplete.size(), kMostTracks);
-  incomplete.resize(incomplete.size() - hidden);
-  findings.insert(findings.end(), incomplete.begin(), incomplete.end());
-  if (hidden > 0) findings.push_back({"", fmt::format("and {} more tracks", hidden), false});
+  incomplete.append_to(found.list, "events",
+                       fmt::format("{} stored, {} sent and not stored", sum.stored, sum.sent - sum.stored));
 }
 
-// Reads all events, so that every checksum is compared. How many chunks cannot be read.
-std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& events) {
-  constexpr std::int64_t kMostNamed = 5;
-  std::int64_t unfinished = 0, read = 0, right = 0, bad = 0;
-  std::vector<Finding> named;
+// Reads all events, so that every checksum is compared.
+void check_chunks(FileFindings& found, const StoreReader& reader) {
+  std::int64_t unfinished = 0, read = 0, right = 0;
+  NamedFaults bad(5, "chunks");
   std::vector<SpanEvent> spans;
   std::vector<CounterSample> samples;
   const auto count = [&](const SpanEvent& event) {
@@ -76,19 +92,17 @@ std::int64_t add_checksums(std::vector<Finding>& findings, const EventReader& ev
   };
   ChunkFilter all;
   all.on_bad = [&](std::int64_t chunk_id, const Error& error) {
-    if (++bad <= kMostNamed) named.push_back({fmt::format("chunk {}", chunk_id), error.what(), false});
+    bad.add(fmt::format("chunk {}", chunk_id), error.what());
   };
-  events.for_each_chunk(all, decode);
-  if (bad > kMostNamed) named.push_back({"", fmt::format("and {} more chunks", bad - kMostNamed), false});
-  findings.push_back({"checksums",
-                      bad == 0 ? fmt::format("right in all chunks; {} spans read", read)
-                               : fmt::format("{} of {} chunks cannot be read; {} spans read", bad, right + bad, read),
-                      bad == 0});
-  findings.insert(findings.end(), named.begin(), named.end());
+  reader.events().for_each_chunk(all, decode);
+  found.bad_chunks = static_cast<std::int64_t>(bad.count());
+  bad.append_to(found.list, "checksums",
+                bad.none() ? fmt::format("right in all chunks; {} spans read", read)
+                           : fmt::format("{} of {} chunks cannot be read; {} spans read", found.bad_chunks,
+                                         right + found.bad_chunks, read));
   if (unfinished > 0)
-    findings.push_back(
+    found.list.push_back(
         {"unfinished", fmt::format("{} operations had not ended when recording stopped", unfinished), false});
-  return bad;
 }
 
 // How well the clocks of the ranks fit together: "4 ranks of 2 hosts agree on the time within 31.2 us. ...".
@@ -111,7 +125,8 @@ Finding clock_finding(const std::vector<RankClock>& clocks, const std::vector<Ra
 }
 
 // How ranks of processes of their own fit together, and what went wrong with them.
-void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
+void check_ranks(FileFindings& found, const StoreReader& reader) {
+  std::vector<Finding>& findings = found.list;
   std::vector<RankClock> clocks = reader.rank_clocks();
   std::erase_if(clocks, [](const RankClock& clock) { return clock.rank == kNoRank; });
   if (!reader.file().ranks.empty()) findings.push_back({"ranks", reader.file().ranks});
@@ -127,7 +142,8 @@ void add_ranks(std::vector<Finding>& findings, const StoreReader& reader) {
 }
 
 // When they collected, where that was not all the time, what collectors took, and what they did not collect.
-void add_collectors(std::vector<Finding>& findings, const StoreReader& reader) {
+void check_collectors(FileFindings& found, const StoreReader& reader) {
+  std::vector<Finding>& findings = found.list;
   for (const ObservedRun& run : observed_runs(reader))
     if (!run.windows.empty()) findings.push_back({"collected", windows_text(run.windows) + " of the program"});
   struct Texts {
@@ -153,14 +169,13 @@ void add_collectors(std::vector<Finding>& findings, const StoreReader& reader) {
   }
 }
 
-// Whether each mask has the hash that it was stored under; one whose recipe is stored is made again. How many have not.
-std::int64_t add_masks(std::vector<Finding>& findings, const StoreReader& reader) {
-  constexpr std::int64_t kMostNamed = 5;
+// Whether each mask has the hash that it was stored under; one whose recipe is stored is made again.
+void check_masks(FileFindings& found, const StoreReader& reader) {
   std::set<StoredMaskId> masks;
   for (const WorkloadRecord& workload : reader.workloads())
     for (const MaskPlace& place : reader.mask_places(workload.workload_id)) masks.insert(place.mask_id);
-  std::int64_t wrong = 0;
-  std::vector<Finding> named;
+  if (masks.empty()) return;
+  NamedFaults wrong(5, "masks");
   for (const StoredMaskId id : masks) {
     const std::optional<Error> failure = failure_of([&] {
       const MaskRecord record = reader.mask_record(id);
@@ -171,15 +186,12 @@ std::int64_t add_masks(std::vector<Finding>& findings, const StoreReader& reader
     });
     if (!failure) continue;
     require_damage(*failure);
-    if (++wrong <= kMostNamed) named.push_back({"mask", failure->what(), false});
+    wrong.add("mask", failure->what());
   }
-  if (masks.empty()) return 0;
-  findings.push_back({"masks",
-                      wrong == 0 ? fmt::format("{}, each of its stored hash", masks.size())
-                                 : fmt::format("{} of {} are not of their stored hash", wrong, masks.size()),
-                      wrong == 0});
-  findings.insert(findings.end(), named.begin(), named.end());
-  return wrong;
+  found.bad_rows += static_cast<std::int64_t>(wrong.count());
+  wrong.append_to(found.list, "masks",
+                  wrong.none() ? fmt::format("{}, each of its stored hash", masks.size())
+                               : fmt::format("{} of {} are not of their stored hash", wrong.count(), masks.size()));
 }
 
 // Why pages cannot be compared with their checksums; "": they can.
@@ -198,33 +210,26 @@ std::string why_unchecked(PageChecksums::State state) {
 }
 
 // Whether the pages of the file are those that were written.
-void add_pages(FileFindings& found, const std::string& path) {
-  constexpr std::size_t kMostNamed = 100;
-  std::vector<Finding>& findings = found.list;
+void check_pages_of(FileFindings& found, const std::string& path) {
   const CheckedPages checked = check_pages(path);
   found.unchecked = why_unchecked(checked.state);
   found.bad_page_checksums = checked.state == PageChecksums::State::kDamaged;
   if (!found.unchecked.empty()) {
-    findings.push_back({"pages", "not checked: " + found.unchecked, false});
+    found.list.push_back({"pages", "not checked: " + found.unchecked, false});
     return;
   }
-  findings.push_back({"pages",
-                      checked.bad.empty()
-                          ? fmt::format("{}, each as it was written", checked.pages)
-                          : fmt::format("{} of {} are not as they were written", checked.bad.size(), checked.pages),
-                      checked.bad.empty()});
-  for (const std::uint32_t page : std::span(checked.bad).first(std::min(checked.bad.size(), kMostNamed)))
-    findings.push_back({fmt::format("page {}", page), "damaged", false});
-  if (checked.bad.size() > kMostNamed)
-    findings.push_back({"", fmt::format("and {} more pages", checked.bad.size() - kMostNamed), false});
+  NamedFaults bad(100, "pages");
+  for (const std::uint32_t page : checked.bad) bad.add(fmt::format("page {}", page), "damaged");
   found.bad_pages = std::ssize(checked.bad);
+  bad.append_to(found.list, "pages",
+                bad.none() ? fmt::format("{}, each as it was written", checked.pages)
+                           : fmt::format("{} of {} are not as they were written", bad.count(), checked.pages));
 }
 
-// Layer passes with their plans and timelines. Returns how many of these cannot be read.
-std::int64_t add_runs(std::vector<Finding>& findings, const StoreReader& reader) {
-  constexpr std::int64_t kMostNamed = 20;
-  std::int64_t runs = 0, unfinished = 0, plans = 0, timelines = 0, bad = 0;
-  std::vector<Finding> named;
+// Layer passes with their plans and timelines.
+void check_runs(FileFindings& found, const StoreReader& reader) {
+  std::int64_t runs = 0, unfinished = 0, plans = 0, timelines = 0;
+  NamedFaults bad(20, "layer passes");
   for (const StrategyRecord& strategy : reader.strategies())
     for (const RunRecord& run : reader.runs(strategy.strategy_id)) {
       ++runs;
@@ -236,20 +241,22 @@ std::int64_t add_runs(std::vector<Finding>& findings, const StoreReader& reader)
       });
       if (!failure) continue;
       require_damage(*failure);
-      if (++bad <= kMostNamed)
-        named.push_back(
-            {fmt::format("{}, layer {}, step {}", strategy.id, run.layer, run.denoise_step), failure->what(), false});
+      bad.add(fmt::format("{}, layer {}, step {}", strategy.id, run.layer, run.denoise_step), failure->what());
     }
-  findings.push_back({"runs",
-                      fmt::format("{} with {} plans and {} timelines, {}", runs, plans, timelines,
-                                  bad == 0 ? "all readable" : fmt::format("{} of them damaged", bad)),
-                      bad == 0});
+  found.bad_rows += static_cast<std::int64_t>(bad.count());
+  bad.append_to(found.list, "runs",
+                fmt::format("{} with {} plans and {} timelines, {}", runs, plans, timelines,
+                            bad.none() ? "all readable" : fmt::format("{} of them damaged", bad.count())));
   if (unfinished > 0)
-    findings.push_back({"", fmt::format("{} of them did not finish and have no figures", unfinished), false});
-  findings.insert(findings.end(), named.begin(), named.end());
-  if (bad > kMostNamed) findings.push_back({"", fmt::format("and {} more layer passes", bad - kMostNamed), false});
-  return bad;
+    found.list.push_back({"", fmt::format("{} of them did not finish and have no figures", unfinished), false});
 }
+
+struct Check {
+  std::string_view name;
+  void (*run)(FileFindings& found, const StoreReader& reader);
+};
+constexpr Check kChecks[] = {{"runs", check_runs},   {"events", check_ledger}, {"chunks", check_chunks},
+                             {"masks", check_masks}, {"ranks", check_ranks},   {"collectors", check_collectors}};
 
 // Of a file with damaged pages, a part that cannot be read is a finding, and the others are still read.
 void add_part(FileFindings& found, std::string_view name, const std::function<void()>& part) {
@@ -264,12 +271,7 @@ void add_content(FileFindings& found, const std::string& path) {
   const StoreReader reader(path);
   found.list.push_back({"schema", fmt::format("version {}, written by spscope {}", reader.file().schema_version,
                                               reader.file().tool_version)});
-  add_part(found, "runs", [&] { found.bad_rows += add_runs(found.list, reader); });
-  add_part(found, "events", [&] { add_ledger(found.list, reader.events()); });
-  add_part(found, "chunks", [&] { found.bad_chunks = add_checksums(found.list, reader.events()); });
-  add_part(found, "masks", [&] { found.bad_rows += add_masks(found.list, reader); });
-  add_part(found, "ranks", [&] { add_ranks(found.list, reader); });
-  add_part(found, "collectors", [&] { add_collectors(found.list, reader); });
+  for (const Check& check : kChecks) add_part(found, check.name, [&] { check.run(found, reader); });
 }
 
 }  // namespace
@@ -277,7 +279,7 @@ void add_content(FileFindings& found, const std::string& path) {
 FileFindings check_file(const std::string& path) {
   FileFindings found;
   found.list.push_back({"file", path});
-  add_pages(found, path);
+  check_pages_of(found, path);
   add_part(found, "content", [&] { add_content(found, path); });
   return found;
 }
