@@ -9,7 +9,6 @@
 #include "backend/base/check.h"
 #include "backend/base/ids.h"
 #include "backend/base/median.h"
-#include "backend/config/environment.h"
 #include "backend/strategies/combine_guidance.h"
 #include "kernels/layer.h"
 
@@ -47,22 +46,6 @@ std::vector<float> at_all(RankWorld* world, std::vector<float> numbers) {
   numbers.resize(all.size() / sizeof(float));
   std::memcpy(numbers.data(), all.data(), numbers.size() * sizeof(float));
   return numbers;
-}
-
-ExecuteOptions options_of(const TimingContext& context) {
-  const RunSection& run = context.job.config.run;
-  ExecuteOptions options;
-  options.device = run.device;
-  options.backend = run.backend;
-  options.comm = run.comm;
-  options.world = context.world;
-  options.repeats = run.repeats;
-  options.warmup = run.warmup;
-  options.threads_per_rank = run.threads_per_rank;
-  options.ranks_per_node = context.job.cluster.gpus_per_node;
-  options.watchdog_seconds = patience_seconds();
-  options.interrupt = context.interrupt;
-  return options;
 }
 
 // Guided in double precision, [batch][channels][tokens].
@@ -141,7 +124,7 @@ CombinedPasses combine_passes(const TimingContext& context, std::vector<float> p
   input.inner_tokens = request.inner_tokens;
   input.hidden = request.hidden;
   input.x = at_all(context.world, std::move(predictions));
-  const ExecuteResult result = execute(plan, request, input, options_of(context));
+  const ExecuteResult result = execute(plan, request, input, execute_options(context, job.cluster.gpus_per_node));
 
   CombinedPasses combined;
   combined.bytes_sent = bytes_sent(plan);

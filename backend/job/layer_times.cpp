@@ -90,19 +90,8 @@ TimedLayer project(const TimingContext& context, const PlannedLayer& planned, co
 
 TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& planned, const Request& request,
                          const Activations& activations) {
-  const RunSection& run = context.job.config.run;
-  ExecuteOptions options;
-  options.device = run.device;
-  options.backend = run.backend;
-  options.comm = run.comm;
-  options.repeats = run.repeats;
-  options.warmup = run.warmup;
-  options.threads_per_rank = run.threads_per_rank;
-  options.ranks_per_node = request.ranks_per_node;
+  ExecuteOptions options = execute_options(context, request.ranks_per_node);
   options.recorder = context.recorder;
-  options.interrupt = context.interrupt;
-  options.world = context.world;
-  options.watchdog_seconds = patience_seconds();
   options.on_run = context.on_pass;
   ExecuteResult result = execute(planned.plan, request, activations, options);
   TimedLayer timed;
@@ -118,6 +107,22 @@ TimedLayer execute_layer(const TimingContext& context, const PlannedLayer& plann
 }
 
 }  // namespace
+
+ExecuteOptions execute_options(const TimingContext& context, int ranks_per_node) {
+  const RunSection& run = context.job.config.run;
+  ExecuteOptions options;
+  options.device = run.device;
+  options.backend = run.backend;
+  options.comm = run.comm;
+  options.repeats = run.repeats;
+  options.warmup = run.warmup;
+  options.threads_per_rank = run.threads_per_rank;
+  options.ranks_per_node = ranks_per_node;
+  options.interrupt = context.interrupt;
+  options.world = context.world;
+  options.watchdog_seconds = patience_seconds();
+  return options;
+}
 
 void add_check(TimedLayer& timed, const TimedLayer& more) {
   if (more.error_metric.empty()) return;

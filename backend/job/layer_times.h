@@ -48,6 +48,9 @@ struct TimingContext {
   std::function<void()> on_check;                    // before outputs are held to the reference
 };
 
+// How a plan is executed that ranks of so many a node run.
+ExecuteOptions execute_options(const TimingContext& context, int ranks_per_node);
+
 // Adds what the outputs of more passes of guidance, or those combined, are worth to what is known of a layer's.
 void add_check(TimedLayer& timed, const Verification& check);
 void add_check(TimedLayer& timed, const TimedLayer& more);

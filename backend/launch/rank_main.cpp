@@ -8,6 +8,7 @@
 #include "backend/config/environment.h"
 #include "backend/execute/agree.h"
 #include "backend/execute/rank_world.h"
+#include "backend/job/head_writer.h"
 #include "backend/job/run_size.h"
 #include "backend/launch/gather_shards.h"
 #include "backend/launch/host_folders.h"
@@ -18,13 +19,6 @@ namespace spscope {
 namespace {
 
 constexpr double kLeaveSeconds = 5;  // for the others to come, after an error
-
-// Where the run goes, as this process knows it.
-struct RankPlaces {
-  std::optional<RunOutput> output;  // at rank 0, when no launcher has it
-  std::optional<HostFolders> folders;
-  std::optional<ProgressPage> page;  // at rank 0
-};
 
 // What a rank's process knows when its job has ended.
 struct RankEnd {
@@ -48,41 +42,57 @@ void require_all_ranks(const RankWorld& world, const Job& job) {
               fmt::format("mpirun -n {} spscope run ..., or spscope run --launcher mpi", ranks));
 }
 
-// Rank 0 makes the collection, unless a launcher has; each other host gets a folder. The Error, the same at all ranks,
-// says why that cannot be.
-std::optional<Error> find_places(RankWorld& world, const RunSetup& setup, const std::string& collection,
-                                 RankPlaces& places) {
-  const std::string& scratch = setup.job.config.run.scratch;
-  CollectingNote home;
-  return failure_of([&] {
+// Where the run goes, as this process knows it. Rank 0 makes the collection, unless a launcher has, whose note is
+// `collection`; each other host gets a folder. Throws an Error that all ranks met.
+struct RankPlaces {
+  RankPlaces(RankWorld& world, const RunSetup& setup, const std::string& collection) {
+    const std::string& scratch = setup.job.config.run.scratch;
+    CollectingNote home;
     throw_agreed(world, failure_of([&] {
                    require_all_ranks(world, setup.job);
                    if (world.rank() != 0) return;
                    if (collection.empty())
-                     places.output.emplace(setup.wanted, RunOutputOptions{setup.force, scratch, world.size(), {}});
-                   home = places.output ? places.output->note() : read_collecting(collection);
+                     output.emplace(setup.wanted, RunOutputOptions{setup.force, scratch, world.size(), {}});
+                   home = output ? output->note() : read_collecting(collection);
                  }));
-    places.folders.emplace(world, home, scratch);
-    if (world.rank() == 0) places.page.emplace(places.folders->note().progress_page());
-  });
-}
+    folders.emplace(world, home, scratch);
+    if (world.rank() == 0) page.emplace(folders->note().progress_page());
+  }
+
+  std::optional<RunOutput> output;  // at rank 0, when no launcher has it
+  std::optional<HostFolders> folders;
+  std::optional<ProgressPage> page;  // at rank 0
+};
+
+// What a rank writes while the job runs, in the order in which it is made.
+struct RankRecording {
+  // Throws Error: a shard cannot be made.
+  RankRecording(RankWorld& of, const CollectingNote& note, const RunShardsOptions& options)
+      : world(of), shards(note, options), head(shards.target().head, &of), room(note) {}
+
+  // Has this process look for room where it is the first that writes: at home for the events of all ranks, since they
+  // come there in the end; on another host for those of its ranks.
+  void look_for_room(const HostFolders& folders, RunOptions& options) {
+    bool looks = head.is_here();
+    for (const CollectingElsewhere& part : folders.elsewhere())
+      if (part.ranks.front() == world.rank()) looks = true, options.size_of_ranks = part.ranks;
+    if (looks)
+      options.on_size = [this](std::int64_t events) {
+        if (const auto full = failure_of([&] { room.require(events); })) throw at_host(world, *full);
+      };
+  }
+
+  RankWorld& world;
+  RunShards shards;  // of this rank, with its collectors, and at rank 0 the head
+  const HeadWriter head;
+  const std::int64_t zero_ns = now_ns();  // of the run clock
+  RoomCheck room;
+};
 
 // Why the events of this rank are missing, with the host whose disk is at fault.
 std::optional<Error> lost_events(const RankWorld& world, const RunShards& shards) {
   const std::optional<Error> lost = shards.failure();
   return lost ? std::optional(at_host(world, *lost)) : lost;
-}
-
-// Has this process look for room where it is the first that writes: at home for the events of all ranks, since they
-// come there in the end; on another host for those of its ranks.
-void look_for_room(const RankWorld& world, const HostFolders& folders, RoomCheck& room, RunOptions& options) {
-  bool looks = world.rank() == 0;
-  for (const CollectingElsewhere& part : folders.elsewhere())
-    if (part.ranks.front() == world.rank()) looks = true, options.size_of_ranks = part.ranks;
-  if (!looks) return;
-  options.on_size = [&](std::int64_t events) {
-    if (const std::optional<Error> full = failure_of([&] { room.require(events); })) throw at_host(world, *full);
-  };
 }
 
 // Runs the job into the shard of this rank and, at rank 0, the head. All processes meet at its end; one that does not
@@ -91,44 +101,44 @@ RankEnd run_rank(RankWorld& world, const RunSetup& setup, HostFolders& folders, 
   RunShardsOptions place = shards_options(setup, world.rank(), 1);
   place.head = world.rank() == 0;
   place.node = world.node_of(world.rank());
-  std::optional<RunShards> shards;
+  std::optional<RankRecording> made;
   const std::optional<Error> unmade = world.agree(failure_of([&] {
-    shards.emplace(folders.note(), place);
+    made.emplace(world, folders.note(), place);
     folders.keep();
   }));
   if (unmade) return {false, *unmade, {}};
+  RankRecording& own = *made;
   if (options.on_note)  // the process that reports
-    for (const std::string& note : shards->collectors_left_out()) options.on_note(note);
+    for (const std::string& note : own.shards.collectors_left_out()) options.on_note(note);
+  own.look_for_room(folders, options);
+  options.add_to_layer = [&](StoreWriter& head) { store_clocks(head, world, own.zero_ns); };
 
-  const std::int64_t zero_ns = now_ns();
-  const auto add_clocks = [&](StoreWriter& head) { store_clocks(head, world, zero_ns); };
-  if (place.head) options.add_to_layer = add_clocks;
-  RoomCheck room(folders.note());
-  look_for_room(world, folders, room, options);
   world.measure_clocks();
   Result<RunOutcome> outcome = capture([&] {
-    if (place.head) add_clocks(*shards->target().head);
-    return run_job(setup.job, shards->target(), options);
+    own.head.write(options.add_to_layer);
+    return run_job(setup.job, own.shards.target(), options);
   });
   if (!world.leave_together(outcome ? 0 : kLeaveSeconds)) {
     static_cast<void>(failure_of([&] {
-      store_end(*shards, outcome, shards->failure());
-      shards->finish();
+      store_end(own.shards, outcome, own.shards.failure());
+      own.shards.finish();
     }));
     world.abort(fmt::format("rank {}: {}", world.rank(), render(outcome.error())));
   }
+
   world.measure_clocks();
-  std::optional<Error> failure = failure_of([&] { shards->finish_ranks(); });
-  const std::optional<Error> lost = world.agree(lost_events(world, *shards));
+  std::optional<Error> failure = failure_of([&] { own.shards.finish_ranks(); });
+  const std::optional<Error> lost = world.agree(lost_events(world, own.shards));
+  const std::optional<Error> unstored = failure_of([&] { own.head.write(options.add_to_layer); });
+  if (!failure) failure = unstored;
   if (!failure)
     failure = failure_of([&] {
-      if (place.head) add_clocks(*shards->target().head);
-      store_end(*shards, outcome, lost);
-      shards->finish();
+      store_end(own.shards, outcome, lost);
+      own.shards.finish();
     });
   failure = world.agree(failure);
   if (failure && outcome) outcome = *failure;
-  return {!world.any(room.refused()), std::move(outcome), lost};
+  return {!world.any(own.room.refused()), std::move(outcome), lost};
 }
 
 // Brings the shards of all hosts together and, where `output` is, makes OUT of them. Folders of other hosts are removed
@@ -176,11 +186,12 @@ int rank_main(const RunSetup& setup, const std::string& collection, RunListener&
   if (!first) listener.silence();
 
   // Where each of them writes.
-  RankPlaces places;
-  if (const std::optional<Error> nowhere = find_places(*world, setup, collection, places)) {
+  std::optional<RankPlaces> found;
+  if (const auto nowhere = failure_of([&] { found.emplace(*world, setup, collection); })) {
     if (first) throw *nowhere;
     return kExitDone;  // rank 0 says why
   }
+  RankPlaces& places = *found;
   RunOutput* const output = places.output ? &*places.output : nullptr;
 
   // Every layer, into the shard of this rank.
