@@ -193,11 +193,7 @@ void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
     high.add(run.record.makespan_high_ns ? run.record.makespan_high_ns : own);
     timelines = timelines && !run.times.compute_ns.empty();
     add(attention_ns, run.attention_ns);
-    add(times.compute_ns, run.times.compute_ns);
-    add(times.wait_late_peer_ns, run.times.wait_late_peer_ns);
-    add(times.wire_ns, run.times.wire_ns);
-    add(times.other_ns, run.times.other_ns);
-    add(times.exposed_comm_ns, run.times.exposed_comm_ns);
+    for (std::vector<std::int64_t> RankTimes::*part : kListsOfRankTimes) add(times.*part, run.times.*part);
   }
   result.makespan_ns = makespan.value();
   result.makespan_spread_ns = half_interquartile_range(repeats_of_all(runs));
@@ -311,11 +307,11 @@ void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline, co
                                               " operations and its plan " + std::to_string(plan.ops.size()));
   const bool scheduled = run.record.provenance.network == Source::kModelled;
   const auto repeat = scheduled ? median_repeat(run.repeats) : std::nullopt;
-  run.times = rank_times(plan, timeline, repeat ? repeat->makespan_ns : timeline.makespan_ns());
   run.attention_ns = attention_times(plan, timeline);
   run.detail =
       pass_detail(plan, timeline, models,
                   repeat ? PassTimes{repeat->makespan_ns, repeat->lead_ns} : PassTimes{timeline.makespan_ns(), 0});
+  run.times = rank_times(run.detail);
   const CriticalPath path =
       critical_path(plan, timeline, scheduled ? 0 : INT64_MAX, models.network ? &*models.network : nullptr);
   run.path_terms = path_terms(plan, timeline, path, models, repeat ? repeat->lead_ns : INT64_MIN);

@@ -77,20 +77,20 @@ class Detailed {
 
   void add_rank(int rank, const PassTimes& pass) {
     const RankOps& ops = ranks_[at(rank)];
-    const std::int64_t before = result_.rank_sums.total();
+    TimeTerms& terms = result_.by_rank.emplace_back();
     const Cover nothing;
     FirstCome computing(nothing);
     std::vector<Interval> busy;
     for (const OpId id : ops.compute) {
       const OpTimes& t = times_[at(id)];
-      add_compute_terms(plan_, plan_.ops[at(id)], computing.take(t.begin_ns, t.end_ns), models_, result_.rank_sums);
+      add_compute_terms(plan_, plan_.ops[at(id)], computing.take(t.begin_ns, t.end_ns), models_, terms);
       busy.push_back({t.begin_ns, t.end_ns});
     }
     const Cover computed(joined(busy));
     FirstCome moving(computed);
     for (const OpId id : ops.transfers) {
       const OpTimes& t = times_[at(id)];
-      add_transfer(plan_.ops[at(id)], t, moving);
+      add_transfer(plan_.ops[at(id)], t, moving, terms);
       busy.push_back({t.begin_ns, t.end_ns});
     }
     const Cover active(joined(std::move(busy)));
@@ -98,7 +98,7 @@ class Detailed {
     for (const OpId id : ops.waits) {
       const OpTimes& t = times_[at(id)];
       const std::int64_t wait_ns = waiting.take(t.post_ns, t.begin_ns);
-      result_.rank_sums[TimeTerm::kLatePeer] += wait_ns;
+      terms[TimeTerm::kLatePeer] += wait_ns;
       if (wait_ns > 0)
         result_.waits.push_back({rank, late_rank(id), op_name(plan_, plan_.ops[at(id)]), feeds(id), wait_ns});
     }
@@ -112,14 +112,14 @@ class Detailed {
       edges.tail_ns = pass.makespan_ns;
     }
     result_.edges.push_back(edges);
-    result_.rank_sums[TimeTerm::kEndWait] += edges.tail_ns - edges.early_ns;
-    if (result_.hosts) add_host(ops, active, begin_ns);
-    result_.rank_sums[TimeTerm::kIdle] += pass.makespan_ns - (result_.rank_sums.total() - before);
+    terms[TimeTerm::kEndWait] += edges.tail_ns - edges.early_ns;
+    if (result_.hosts) add_host(ops, active, begin_ns, terms);
+    terms[TimeTerm::kIdle] += pass.makespan_ns - terms.total();
   }
 
   // Time in which nothing ran or waited for a partner, and an operation after all that comes before it was not issued.
   // `begin_ns`: from when on those that come after nothing could run.
-  void add_host(const RankOps& ops, const Cover& active, std::int64_t begin_ns) {
+  void add_host(const RankOps& ops, const Cover& active, std::int64_t begin_ns, TimeTerms& terms) const {
     std::vector<Interval> taken = active.list(), held;
     for (const OpId id : ops.waits) taken.push_back({times_[at(id)].post_ns, times_[at(id)].begin_ns});
     for (const std::vector<OpId>* list : {&ops.compute, &ops.waits})
@@ -138,17 +138,15 @@ class Detailed {
       }
     const Cover covered(joined(std::move(taken)));
     for (const Interval& interval : joined(std::move(held)))
-      result_.rank_sums[TimeTerm::kHost] +=
-          interval.end - interval.begin - covered.inside(interval.begin, interval.end);
+      terms[TimeTerm::kHost] += interval.end - interval.begin - covered.inside(interval.begin, interval.end);
   }
 
-  void add_transfer(const Op& op, const OpTimes& t, FirstCome& moving) {
+  void add_transfer(const Op& op, const OpTimes& t, FirstCome& moving, TimeTerms& terms) const {
     const TransferPhases phases = transfer_phases(plan_, op, t, models_);
-    TimeTerms& sums = result_.rank_sums;
-    sums[TimeTerm::kPacking] += moving.take(t.begin_ns, phases.packed_ns);
-    sums[TimeTerm::kLatency] += moving.take(phases.packed_ns, phases.flowing_ns);
-    sums[phases.wire] += moving.take(phases.flowing_ns, phases.unpacking_ns);
-    sums[TimeTerm::kPacking] += moving.take(phases.unpacking_ns, t.end_ns);
+    terms[TimeTerm::kPacking] += moving.take(t.begin_ns, phases.packed_ns);
+    terms[TimeTerm::kLatency] += moving.take(phases.packed_ns, phases.flowing_ns);
+    terms[phases.wire] += moving.take(phases.flowing_ns, phases.unpacking_ns);
+    terms[TimeTerm::kPacking] += moving.take(phases.unpacking_ns, t.end_ns);
   }
 
   // The partner of an op that posted last: of those that it shares messages with, of a reduce or a barrier all of its
@@ -273,7 +271,7 @@ TimeDetail joined_detail(std::span<const PassDetail> passes) {
   if (passes.empty()) return detail;
   for (std::size_t i = 0; i < passes.size(); ++i) {
     const PassDetail& pass = passes[i];
-    detail.rank_sums += pass.rank_sums;
+    for (const TimeTerms& terms : pass.by_rank) detail.rank_sums += terms;
     detail.waits.insert(detail.waits.end(), pass.waits.begin(), pass.waits.end());
     for (std::size_t rank = 0; rank < pass.edges.size(); ++rank) {
       std::int64_t tail_ns = pass.edges[rank].tail_ns;

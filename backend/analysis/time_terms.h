@@ -1,7 +1,7 @@
 // The makespan of a timeline as a sum of terms, down to what caused them, and who waited for whom.
 //
-// The time of each rank is divided as in rank_times.h; each part is then handed to single operations, so that no
-// nanosecond is counted twice:
+// Each part of the time of a rank (TimeColumn, rank_times.h) is handed to single operations, so that no nanosecond is
+// counted twice:
 //   compute     the operations of the compute lane in order of time. Where compute is modelled, what an operation took
 //               beyond its cost is `slowdown`; an attention's cost is launch, rows and tiles (attend_parts in cost.h).
 //   wire        of transfers that overlap, the one that began first (then the lower op id) has the time. Where the
@@ -97,8 +97,8 @@ struct PassDetail {
     std::int64_t tail_ns = 0;   // from its last operation to the end of the pass
     std::int64_t early_ns = 0;  // from its first operation to the end of the pass before
   };
-  // Over all ranks. Time after the begin of the next pass is off the end_wait of that pass, so it may be below 0 here.
-  TimeTerms rank_sums;
+  // Time after the begin of the next pass is off the end_wait of that pass, so it may be below 0 here.
+  std::vector<TimeTerms> by_rank;
   std::vector<RankWait> waits;  // but for those at the end
   std::vector<Edges> edges;
   int last_rank = 0;  // of those with operations, the one that ends last
