@@ -195,22 +195,7 @@ CREATE TABLE run (
   -- whether network times were measured or modelled
   network_source INTEGER NOT NULL CHECK (typeof(network_source) = 'integer'),
   timing INTEGER NOT NULL CHECK (typeof(timing) = 'integer'),  -- clean, or oversubscribed: more threads than cores
-  planning_ns INTEGER NOT NULL CHECK (typeof(planning_ns) = 'integer'),  -- time to make and verify the plan
-  density REAL NOT NULL CHECK (typeof(density) = 'real'),  -- active share of the executed mask, 0 to 1
-  tiles REAL NOT NULL CHECK (typeof(tiles) = 'real'),  -- active tiles computed, unrefined, by area, batch included
-  tiles_redundant REAL NOT NULL CHECK (typeof(tiles_redundant) = 'real'),  -- of these, computed by more than one rank
-  -- share of token rows that left their contiguous home rank
-  moved_fraction REAL NOT NULL CHECK (typeof(moved_fraction) = 'real'),
-  parameter_bytes INTEGER NOT NULL CHECK (typeof(parameter_bytes) = 'integer'),  -- weights held, sum over ranks
-  -- makespan that no strategy can beat on this mask and cluster
-  bound_ns INTEGER CHECK (typeof(bound_ns) IN ('integer', 'null')),
-  -- makespan with every number of the cluster that differs from host to host at its fast end; null where there is none, or
-  -- where times of the network were measured
-  makespan_low_ns INTEGER CHECK (typeof(makespan_low_ns) IN ('integer', 'null')),
-  -- the same, at its slow end
-  makespan_high_ns INTEGER CHECK (typeof(makespan_high_ns) IN ('integer', 'null')),
-  -- max / mean over ranks of the tiles that the known mask promised
-  planned_imbalance_ratio REAL CHECK (typeof(planned_imbalance_ratio) IN ('real', 'null')),
+  -- here stand the columns of backend/store/figures.def
   -- whether the strategy decided anew from known masks at this step; null: it never keeps a decision
   decided INTEGER CHECK (decided IN (0, 1) OR decided IS NULL),
   -- outputs against the reference: skipped, passed, failed

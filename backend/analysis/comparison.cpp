@@ -244,7 +244,7 @@ std::optional<double> mean_density(const std::vector<StrategyResult>& strategies
   for (const StrategyResult& s : strategies) {
     if (s.by_layer.empty()) continue;
     double sum = 0;
-    for (const LayerResult& layer : s.by_layer) sum += layer.density;
+    for (const LayerResult& layer : s.by_layer) sum += layer.density.value_or(0);
     return sum / static_cast<double>(s.by_layer.size());
   }
   return std::nullopt;

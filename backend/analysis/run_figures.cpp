@@ -5,7 +5,9 @@
 #include <numeric>
 #include <ranges>
 #include <set>
+#include <type_traits>
 
+#include "backend/analysis/combine.h"
 #include "backend/analysis/critical_path.h"
 #include "backend/analysis/trust.h"
 #include "backend/base/median.h"
@@ -26,31 +28,6 @@ void add(std::vector<T>& sum, const std::vector<T>& part) {
   for (std::size_t i = 0; i < std::min(sum.size(), part.size()); ++i) sum[i] += part[i];
 }
 
-// A sum that is absent once one of its parts is.
-class SumOfAll {
- public:
-  void add(const std::optional<std::int64_t>& part) {
-    if (part)
-      sum_ += *part;
-    else
-      complete_ = false;
-    any_ = true;
-  }
-  std::optional<std::int64_t> value() const { return any_ && complete_ ? std::optional(sum_) : std::nullopt; }
-
- private:
-  std::int64_t sum_ = 0;
-  bool any_ = false, complete_ = true;
-};
-
-std::optional<double> mean_of(std::span<const LayerResult> layers, std::optional<double> LayerResult::*ratio) {
-  double sum = 0;
-  int count = 0;
-  for (const LayerResult& layer : layers)
-    if (layer.*ratio) sum += *(layer.*ratio), ++count;
-  return count > 0 ? std::optional(sum / count) : std::nullopt;
-}
-
 template <typename T>
 void set_slowest_by(LayerResult& layer, const std::vector<T>& by_rank) {
   const double total = std::accumulate(by_rank.begin(), by_rank.end(), 0.0);
@@ -66,15 +43,13 @@ LayerResult layer_result(const StoredRun& run) {
   layer.layer = record.layer;
   layer.denoise_step = record.denoise_step;
   layer.mesh = record.mesh;
+  static_cast<RunFigures&>(layer) = record;
   if (const auto repeat = median_repeat(run.repeats)) layer.makespan_ns = repeat->makespan_ns;
-  layer.density = record.density;
-  layer.tiles = record.tiles;
   if (run.imbalance) {
     layer.imbalance_ratio = run.imbalance->plain;
     layer.barrier_imbalance_ratio = run.imbalance->barrier;
     layer.coupled_imbalance_ratio = run.imbalance->coupled;
   }
-  layer.planned_imbalance_ratio = record.planned_imbalance_ratio;
   layer.decided = record.decided;
   layer.verify = verdict_name(record.verdict);
   layer.max_error = record.max_error;
@@ -176,32 +151,26 @@ void add_terms(StrategyResult& result, std::span<const StoredRun> runs) {
   result.attention_launches = launches;
 }
 
+// With every range of the cluster at one end. A layer that no range concerns takes its time at both.
+void add_range(StrategyResult& result, std::optional<std::int64_t> RunFigures::*end) {
+  std::vector<std::optional<std::int64_t>> values;
+  for (const LayerResult& pass : result.by_layer) values.push_back(pass.*end ? pass.*end : pass.makespan_ns);
+  if (std::ranges::any_of(result.by_layer, [&](const LayerResult& pass) { return (pass.*end).has_value(); }))
+    result.*end = combined(values, Combine::kSum);
+}
+
 void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
-  SumOfAll makespan, low, high, bound;
-  bool has_range = false;
   bool timelines = true;
   std::vector<std::int64_t> attention_ns;
   RankTimes times;
   for (const StoredRun& run : runs) {
-    const auto repeat = median_repeat(run.repeats);
-    makespan.add(repeat ? std::optional(repeat->makespan_ns) : std::nullopt);
-    bound.add(run.record.bound_ns);
-    // A layer that no range concerns takes its time at both ends.
-    has_range = has_range || run.record.makespan_low_ns;
-    const auto own = repeat ? std::optional(repeat->makespan_ns) : std::nullopt;
-    low.add(run.record.makespan_low_ns ? run.record.makespan_low_ns : own);
-    high.add(run.record.makespan_high_ns ? run.record.makespan_high_ns : own);
     timelines = timelines && !run.times.compute_ns.empty();
     add(attention_ns, run.attention_ns);
     for (std::vector<std::int64_t> RankTimes::*part : kListsOfRankTimes) add(times.*part, run.times.*part);
   }
-  result.makespan_ns = makespan.value();
   result.makespan_spread_ns = half_interquartile_range(repeats_of_all(runs));
-  result.bound_ns = bound.value();
-  if (has_range) {
-    result.makespan_low_ns = low.value();
-    result.makespan_high_ns = high.value();
-  }
+  add_range(result, &RunFigures::makespan_low_ns);
+  add_range(result, &RunFigures::makespan_high_ns);
   if (!timelines || times.compute_ns.empty()) return;
   result.times = std::move(times);
   result.attention_ns = *std::ranges::max_element(attention_ns);
@@ -239,7 +208,7 @@ void add_usage(StrategyResult& result, const StoredRun& run) {
 std::int64_t weights_of_all_layers(std::span<const StoredRun> runs) {
   std::map<int, std::int64_t> by_layer;
   for (const StoredRun& run : runs)
-    by_layer[run.record.layer] = std::max(by_layer[run.record.layer], run.record.parameter_bytes);
+    by_layer[run.record.layer] = std::max(by_layer[run.record.layer], run.record.parameter_bytes.value_or(0));
   std::int64_t sum = 0;
   for (const auto& [layer, num_bytes] : by_layer) sum += num_bytes;
   return sum;
@@ -260,6 +229,18 @@ void add_verdicts(StrategyResult& result, std::span<const StoredRun> runs) {
   }
 }
 
+// StrategyResult::replans; absent when the strategy never keeps a decision.
+std::optional<int> count_replans(std::span<const LayerResult> layers) {
+  std::set<int> steps;
+  bool keeps = false;
+  for (const LayerResult& layer : layers) {
+    keeps = keeps || layer.decided.has_value();
+    if (layer.decided.value_or(false)) steps.insert(layer.denoise_step);
+  }
+  if (!keeps) return std::nullopt;
+  return steps.empty() ? 0 : static_cast<int>(steps.size()) - 1;
+}
+
 }  // namespace
 
 void add_memory_need(MemoryNeed& need, const MemoryNeed& layer) {
@@ -272,15 +253,15 @@ void add_memory_need(MemoryNeed& need, const MemoryNeed& layer) {
 
 void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank) { set_slowest_by(layer, tiles_by_rank); }
 
-std::optional<int> count_replans(std::span<const LayerResult> layers) {
-  std::set<int> steps;
-  bool keeps = false;
-  for (const LayerResult& layer : layers) {
-    keeps = keeps || layer.decided.has_value();
-    if (layer.decided.value_or(false)) steps.insert(layer.denoise_step);
-  }
-  if (!keeps) return std::nullopt;
-  return steps.empty() ? 0 : static_cast<int>(steps.size()) - 1;
+void combine_passes(StrategyResult& result) {
+  for_each_figure([&](const FigureRow& figure, auto of) {
+    if (figure.passes == Combine::kOwn) return;
+    std::vector<std::remove_cvref_t<decltype(of(result))>> values;
+    for (const LayerResult& pass : result.by_layer)
+      if (of(pass) || figure.passes == Combine::kSum) values.push_back(of(pass));
+    of(result) = combined(values, figure.passes);
+  });
+  result.replans = count_replans(result.by_layer);
 }
 
 std::optional<RepeatRecord> median_repeat(std::span<const RepeatRecord> repeats) {
@@ -326,8 +307,6 @@ StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredR
   result.provenance = runs.front().record.provenance;
   result.repeats = static_cast<int>(runs.front().repeats.size());
   result.bytes_counted = true;
-  double tiles = 0, redundant = 0, moved = 0;
-  std::int64_t planning_ns = 0;
   for (const StoredRun& run : runs) {
     const RunRecord& record = run.record;
     // The least trustworthy of the runs speaks for all of them.
@@ -336,24 +315,12 @@ StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredR
     result.provenance->timing = std::max(result.provenance->timing, record.provenance.timing);
     result.repeats = std::min(result.repeats, static_cast<int>(run.repeats.size()));
     result.by_layer.push_back(layer_result(run));
-    tiles += record.tiles;
-    redundant += record.tiles_redundant;
-    moved += record.moved_fraction;
-    planning_ns += record.planning_ns;
     add_usage(result, run);
     add_memory_need(result.memory_need, run.memory);
   }
-  result.tiles = tiles;
-  result.tiles_redundant = redundant;
-  result.moved_fraction = moved / static_cast<double>(runs.size());
-  result.planning_ns = planning_ns;
+  combine_passes(result);
   result.parameter_bytes = weights_of_all_layers(runs);
   add_times(result, runs);
-  result.imbalance_ratio = mean_of(result.by_layer, &LayerResult::imbalance_ratio);
-  result.barrier_imbalance_ratio = mean_of(result.by_layer, &LayerResult::barrier_imbalance_ratio);
-  result.coupled_imbalance_ratio = mean_of(result.by_layer, &LayerResult::coupled_imbalance_ratio);
-  result.planned_imbalance_ratio = mean_of(result.by_layer, &LayerResult::planned_imbalance_ratio);
-  result.replans = count_replans(result.by_layer);
   add_verdicts(result, runs);
   return result;
 }

@@ -30,9 +30,6 @@ void add_memory_need(MemoryNeed& need, const MemoryNeed& layer);
 // Sets LayerResult::slowest_rank and slowest_excess from tiles; does nothing when there are none.
 void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank);
 
-// StrategyResult::replans of these layers; absent when the strategy never keeps a decision.
-std::optional<int> count_replans(std::span<const LayerResult> layers);
-
 struct StoredRun {
   RunRecord record;
   std::vector<RankUsage> usage;  // by rank
@@ -55,9 +52,12 @@ struct StoredRun {
 // timeline is not one of this plan.
 void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline, const TimeModels& models = {});
 
-// Sums up the runs: times, bytes and tiles are sums, ratios means over the runs that have them, memory the maximum, the
-// verdict the worst (failed, then skipped). Times that only some runs have are absent. The speed-up is not set.
-// REQUIRES: all runs are of this strategy; the lists of each run have one entry a rank.
+// Sets the figures that follow from those of `by_layer`, as figures.def says of each, and the re-plans.
+void combine_passes(StrategyResult& result);
+
+// Sums up the runs: figures as combine_passes(), memory is the maximum, the verdict the worst (failed, then skipped).
+// Times that only some runs have are absent. The speed-up is not set. REQUIRES: all runs are of this strategy; the
+// lists of each run have one entry a rank.
 StrategyResult summarize(const StrategyRecord& strategy, std::span<const StoredRun> runs);
 
 }  // namespace spscope

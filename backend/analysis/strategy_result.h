@@ -25,12 +25,9 @@
 namespace spscope {
 
 // One (layer, denoise step) of one strategy.
-struct LayerResult {
+struct LayerResult : RunFigures {
   int layer = 0, denoise_step = 0;
-  int mesh = 0;                             // in StrategyRecord::meshes
-  std::optional<std::int64_t> makespan_ns;  // of the median repeat
-  double density = 0, tiles = 0;
-  std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;
+  int mesh = 0;                    // in StrategyRecord::meshes
   std::optional<bool> decided;     // whether the strategy decided anew from known masks; absent when it never keeps
   std::string verify = "skipped";  // passed, failed, skipped
   std::optional<double> max_error;
@@ -50,7 +47,7 @@ struct LayerSpread {
 };
 
 // A strategy as the file describes it, and its results.
-struct StrategyResult : StrategyRecord {
+struct StrategyResult : StrategyRecord, RunFigures {
   StrategyResult() = default;
   explicit StrategyResult(const StrategyRecord& record) : StrategyRecord(record) {}
 
@@ -75,23 +72,7 @@ struct StrategyResult : StrategyRecord {
   std::optional<RunProvenance> provenance;  // absent when nothing ran
   int repeats = 0;                          // of each layer; the fewest
 
-  std::optional<std::int64_t> makespan_ns;  // sum over layers of the median repeat
-  std::optional<std::int64_t>
-      makespan_spread_ns;  // half the interquartile range over repeats of that sum; needs 2 repeats
-  // With every range of the cluster at its fast and at its slow end; absent where no range concerns the plans.
-  std::optional<std::int64_t> makespan_low_ns, makespan_high_ns;
-  std::optional<std::int64_t> attention_ns;  // the slowest rank's attention kernels
-  // Of a whole generation: all layers, denoise steps and forward passes of the model, and what is outside of them.
-  std::optional<std::int64_t> end_to_end_ns;
-  std::optional<std::int64_t> outside_layers_ns;  // the part of it outside; absent when the cluster does not say it
-  // Its standard error from the layers that did not run, and samples of all replicas (analysis/whole_model.h).
-  std::optional<std::int64_t> end_to_end_spread_ns;
-  std::optional<double> samples_per_hour;
   LayerSpread over_layers;
-  std::optional<double> speedup;         // over baseline(); never for oversubscribed timing
-  std::optional<std::int64_t> bound_ns;  // lower bound of every strategy on this mask and cluster
-
-  std::optional<double> imbalance_ratio, barrier_imbalance_ratio, coupled_imbalance_ratio, planned_imbalance_ratio;
 
   // Denoise steps at which a strategy that keeps its decisions decided anew, its first plan not counted.
   std::optional<int> replans;
@@ -99,19 +80,8 @@ struct StrategyResult : StrategyRecord {
   std::vector<std::int64_t> bytes_sent, bytes_sent_intra_node, bytes_sent_inter_node, bytes_received;
   std::map<std::string, std::int64_t> bytes_by_tensor;  // q k v o hidden exchange text norm metadata boundary
   bool bytes_counted = false;                           // by the communicators; else they are the plan's
-  std::optional<std::int64_t> messages;
-  std::optional<double> tiles, tiles_redundant, moved_fraction;
   std::vector<double> tiles_by_rank;
-  RankTimes times;  // of the median repeats; empty without timelines
-
-  // Measured compute over the compute of the same plans by the cost profile of the cluster, all ranks: how much slower
-  // than the cluster's device this machine computed. Projected runs only.
-  std::optional<double> compute_scale;
-  // Largest distance over ranks between share of attention time and share of tiles, both in units of the mean: 0.3 is a
-  // rank that took 30 % of a mean rank's time more, or less, than its tiles. Measured compute only.
-  std::optional<double> compute_deviation;
-
-  std::optional<std::int64_t> planning_ns, parameter_bytes;
+  RankTimes times;                              // of the median repeats; empty without timelines
   std::vector<std::int64_t> memory_peak_bytes;  // by rank
   MemoryNeed memory_need;  // of the cluster's ranks: of each, the layer pass that needs most; no ranks: not known
   std::string verify = "skipped", error_metric;
@@ -128,7 +98,6 @@ struct StrategyResult : StrategyRecord {
   std::vector<std::int64_t> waited_for_ns;  // by rank: how long others waited for it
   // The heads that each rank attends: "5-9, 12". Empty texts: all heads, or layer passes differ.
   std::vector<std::string> heads_by_rank;
-  std::optional<std::int64_t> attention_launches;  // of all ranks
 };
 
 // The input of the strategies, and how much of it the file holds.

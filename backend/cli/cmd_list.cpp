@@ -17,6 +17,7 @@
 #include "backend/exchange/export.h"
 #include "backend/mask/mask_import.h"
 #include "backend/mask/pattern.h"
+#include "backend/store/figures.h"
 #include "backend/strategies/strategy.h"
 #include "collectors/collector.h"
 
@@ -223,6 +224,15 @@ Json list_keys() {
   return rows;
 }
 
+Json list_figures() {
+  Json rows = Json::array();
+  for_each_figure([&](const FigureRow& row, auto) { rows.push_back({{"name", row.name}, {"summary", row.text}}); });
+  for_each_rank_figure([&](const FigureRow& list, auto) {
+    rows.push_back({{"name", fmt::format("{}[]", list.name)}, {"summary", fmt::format("by rank: {}", list.text)}});
+  });
+  return rows;
+}
+
 struct NamedList {
   std::string_view name;
   Json (*rows)();
@@ -236,7 +246,8 @@ constexpr NamedList kListings[] = {{"strategies", list_strategies},
                                    {"formats", list_formats},
                                    {"collectors", list_collectors},
                                    {"commands", list_commands},
-                                   {"keys", list_keys}};
+                                   {"keys", list_keys},
+                                   {"figures", list_figures}};
 
 std::string choices_text(const Json& choices) {
   std::string text;

@@ -82,12 +82,8 @@ void plan_layer_of_job(const Job& job, const LayerOfJob& where, ProgressCount& p
     progress.say_planning(job, static_cast<int>(i));
     if (is_first) results.push_back(describe_strategy(job, chosen, where.request, decision.decision));
     if (results[i].legal()) {
-      LayerResult layer;
-      layer.layer = where.layer;
-      layer.denoise_step = where.denoise_step;
-      layer.density = where.request.executed_mask().mask().density();
       if (const Result<PlannedLayer> planned = try_plan_fitting(job, chosen, where.request, decision))
-        add_layer(results[i], chosen, *planned, layer);
+        add_layer(results[i], chosen, *planned, where.layer, where.denoise_step);
       else
         refuse(results[i], refusal(chosen, planned.error()));
     }

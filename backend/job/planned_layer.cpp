@@ -61,6 +61,7 @@ PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, co
   const Plan& plan = planned.plan;
   require_valid(chosen, plan, request);
   planned.planning_ns = decision.deciding_ns + now_ns() - begin;
+  planned.density = request.executed_mask().mask().density();
   planned.volume = plan_volume(plan, request);
   stop_point();
   planned.tiles = plan_tiles(plan, request);

@@ -18,6 +18,7 @@ struct PlannedLayer {
   RankMesh mesh;
   std::int64_t planning_ns = 0;  // to decide, to make and to verify the plan
   std::optional<bool> decided;   // LayerDecision::decided
+  double density = 0;            // of the executed mask, 0 to 1
   PlanVolume volume;
   PlanTiles tiles;
   ImbalanceRatios imbalance;                      // of active query-key pairs

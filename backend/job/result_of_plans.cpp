@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/analysis/combine.h"
 #include "backend/analysis/layer_spread.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/base/utf8.h"
+#include "backend/job/layer_times.h"
 #include "backend/plan/passes_at_once.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
@@ -13,14 +15,9 @@
 namespace spscope {
 namespace {
 
-void add_lists(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& list) {
-  sum.resize(std::max(sum.size(), list.size()), 0);
-  for (std::size_t i = 0; i < list.size(); ++i) sum[i] += list[i];
-}
-
 template <typename T>
-void add_to(std::optional<T>& sum, T value) {
-  sum = sum.value_or(T{}) + value;
+void add_lists(std::vector<T>& sum, const std::vector<T>& list) {
+  sum = combined<T>({sum, list}, Combine::kSum);
 }
 
 Plan combining_plan(const Job& job) {
@@ -86,49 +83,32 @@ void refuse(StrategyResult& result, Problem problem) {
   result = std::move(refused);
 }
 
-void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const PlannedLayer& planned,
-               const LayerResult& layer) {
+void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const PlannedLayer& planned, int layer,
+               int denoise_step) {
   add_lists(result.bytes_sent, planned.volume.sent);
   add_lists(result.bytes_sent_intra_node, planned.volume.sent_intra_node);
   add_lists(result.bytes_sent_inter_node, planned.volume.sent_inter_node);
   add_lists(result.bytes_received, planned.volume.received);
+  add_lists(result.tiles_by_rank, planned.tiles.by_rank);
   for (const auto& [tensor, bytes] : planned.volume.by_tensor) result.bytes_by_tensor[tensor] += bytes;
-  add_to(result.messages, planned.volume.messages);
-  add_to(result.tiles, planned.tiles.computed);
-  add_to(result.tiles_redundant, planned.tiles.redundant);
-  add_to(result.moved_fraction, planned.moved_fraction);
-  add_to(result.planning_ns, planned.planning_ns);
-  result.tiles_by_rank.resize(planned.tiles.by_rank.size(), 0);
-  for (std::size_t r = 0; r < result.tiles_by_rank.size(); ++r) result.tiles_by_rank[r] += planned.tiles.by_rank[r];
-  add_to(result.imbalance_ratio, planned.imbalance.plain);
-  add_to(result.barrier_imbalance_ratio, planned.imbalance.barrier);
-  add_to(result.coupled_imbalance_ratio, planned.imbalance.coupled);
-  if (planned.planned_imbalance_ratio) add_to(result.planned_imbalance_ratio, *planned.planned_imbalance_ratio);
-  result.memory_peak_bytes.resize(planned.memory_bound_bytes.size(), 0);
-  for (std::size_t r = 0; r < result.memory_peak_bytes.size(); ++r)
-    result.memory_peak_bytes[r] = std::max(result.memory_peak_bytes[r], planned.memory_bound_bytes[r]);
+  result.messages = result.messages.value_or(0) + planned.volume.messages;
+  result.memory_peak_bytes =
+      combined<std::int64_t>({result.memory_peak_bytes, planned.memory_bound_bytes}, Combine::kMax);
   add_memory_need(result.memory_need, planned.memory);
-  result.by_layer.push_back(layer);
-  LayerResult& added = result.by_layer.back();
+  LayerResult& added = result.by_layer.emplace_back();
+  static_cast<RunFigures&>(added) = figures_of(planned);
+  added.layer = layer;
+  added.denoise_step = denoise_step;
   added.mesh = static_cast<int>(number_of_mesh(result, chosen, planned.mesh));
-  added.tiles = planned.tiles.computed;
   added.imbalance_ratio = planned.imbalance.plain;
   added.barrier_imbalance_ratio = planned.imbalance.barrier;
   added.coupled_imbalance_ratio = planned.imbalance.coupled;
-  added.planned_imbalance_ratio = planned.planned_imbalance_ratio;
   added.decided = planned.decided;
   set_slowest(added, planned.tiles.by_rank);
 }
 
 void finish_result(StrategyResult& result) {
-  const auto layers = static_cast<double>(std::max<std::size_t>(1, result.by_layer.size()));
-  const auto known = static_cast<double>(std::ranges::count_if(
-      result.by_layer, [](const LayerResult& l) { return l.planned_imbalance_ratio.has_value(); }));
-  for (std::optional<double>* ratio : {&result.imbalance_ratio, &result.barrier_imbalance_ratio,
-                                       &result.coupled_imbalance_ratio, &result.moved_fraction})
-    if (*ratio) **ratio /= layers;
-  if (result.planned_imbalance_ratio) *result.planned_imbalance_ratio /= known;
-  result.replans = count_replans(result.by_layer);
+  combine_passes(result);
   set_layer_spread(result);
 }
 

@@ -20,9 +20,9 @@ void refuse(StrategyResult& result, Problem problem);
 // The number of a mesh in the record. One that is new is added, and the label names its degrees from then on.
 std::size_t number_of_mesh(StrategyRecord& record, const ChosenStrategy& chosen, const RankMesh& mesh);
 
-// Adds one planned layer: lists and counts add up; ratios are means once finish_result() divided them.
-void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const PlannedLayer& planned,
-               const LayerResult& layer);
+// Adds one planned layer; the figures of the strategy are there after finish_result().
+void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const PlannedLayer& planned, int layer,
+               int denoise_step);
 void finish_result(StrategyResult& result);
 
 // What the workload is, for the head of every result; its density is left to the caller.

@@ -16,13 +16,6 @@ RunRecord begun_record(const LayerOfJob& where, const StoredStrategy& strategy, 
   record.strategy_id = strategy.id;
   record.layer = where.layer;
   record.denoise_step = where.denoise_step;
-  record.planning_ns = planned.planning_ns;
-  record.density = where.request.executed_mask().mask().density();
-  record.tiles = planned.tiles.computed;
-  record.tiles_redundant = planned.tiles.redundant;
-  record.moved_fraction = planned.moved_fraction;
-  record.parameter_bytes = planned.parameter_bytes;
-  record.planned_imbalance_ratio = planned.planned_imbalance_ratio;
   record.decided = planned.decided;
   return record;
 }

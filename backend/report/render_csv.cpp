@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <initializer_list>
+#include <map>
+#include <sstream>
 #include <variant>
 
 #include "backend/base/csv_table.h"
@@ -21,68 +23,72 @@ struct Value {
   std::string text;
 };
 
+using FigureValues = std::map<std::string_view, Value>;
+
 class CsvText {
  public:
-  explicit CsvText(std::string_view headings) : text_(std::string(headings) + "\r\n") {}
-  void add(std::initializer_list<Value> values) {
+  explicit CsvText(std::string columns) : text_(columns + "\r\n"), columns_(std::move(columns)) {}
+  // Columns that are no figure have `others`, in order.
+  void add(std::initializer_list<Value> others, const FigureValues& figures = {}) {
+    std::istringstream columns(columns_);
+    const Value* other = others.begin();
     const char* separator = "";
-    for (const Value& value : values) text_ += separator + value.text, separator = ",";
+    for (std::string column; std::getline(columns, column, ','); separator = ",") {
+      const auto figure = figures.find(column);
+      text_ += separator + (figure != figures.end() ? figure->second : *other++).text;
+    }
     text_ += "\r\n";
   }
   std::string take() { return std::move(text_); }
 
  private:
-  std::string text_;
+  std::string text_, columns_;
 };
 
-template <typename T>
-std::optional<T> at(const std::vector<T>& by_rank, std::size_t rank) {
-  return rank < by_rank.size() ? std::optional(by_rank[rank]) : std::nullopt;
+// The columns, and those of figures that come last.
+std::string and_last(std::string columns) {
+  for_each_figure([&](const FigureRow& figure, auto) {
+    if (figure.is_last()) columns.append(",").append(figure.name);
+  });
+  return columns;
+}
+
+FigureValues values_of(const RunFigures& figures) {
+  FigureValues values;
+  for_each_figure([&](const FigureRow& figure, auto of) { values.emplace(figure.name, of(figures)); });
+  return values;
+}
+
+FigureValues values_of_rank(const StrategyResult& s, std::size_t rank) {
+  FigureValues values;
+  for_each_rank_figure([&](const FigureRow& list, auto of) {
+    values.emplace(list.name, rank < of(s).size() ? std::optional(of(s)[rank]) : std::nullopt);
+  });
+  return values;
 }
 
 std::string strategies_table(std::span<const Comparison> comparisons) {
   CsvText csv(
-      "file,workload,strategy,label,mode,legal,reason,makespan_ns,makespan_spread_ns,makespan_low_ns,makespan_high_ns,"
-      "bound_ns,speedup,end_to_end_ns,imbalance_ratio,barrier_imbalance_ratio,coupled_imbalance_ratio,tiles,"
-      "tiles_redundant,moved_fraction,messages,verify,max_error");
+      and_last("file,workload,strategy,label,mode,legal,reason,makespan_ns,makespan_spread_ns,makespan_low_ns,"
+               "makespan_high_ns,bound_ns,speedup,end_to_end_ns,imbalance_ratio,barrier_imbalance_ratio,"
+               "coupled_imbalance_ratio,tiles,tiles_redundant,moved_fraction,messages,verify,max_error"));
   for (std::size_t w = 0; w < comparisons.size(); ++w)
     for (const StrategyResult& s : comparisons[w].strategies)
-      csv.add({comparisons[w].file,
-               w,
-               s.id,
-               s.label,
-               std::string(choice_name(s.mode)),
-               int{s.legal()},
-               s.reason(),
-               s.makespan_ns,
-               s.makespan_spread_ns,
-               s.makespan_low_ns,
-               s.makespan_high_ns,
-               s.bound_ns,
-               s.speedup,
-               s.end_to_end_ns,
-               s.imbalance_ratio,
-               s.barrier_imbalance_ratio,
-               s.coupled_imbalance_ratio,
-               s.tiles,
-               s.tiles_redundant,
-               s.moved_fraction,
-               s.messages,
-               s.verify,
-               s.max_error});
+      csv.add({comparisons[w].file, w, s.id, s.label, std::string(choice_name(s.mode)), int{s.legal()}, s.reason(),
+               s.verify, s.max_error},
+              values_of(s));
   return csv.take();
 }
 
 std::string passes_table(std::span<const Comparison> comparisons) {
   CsvText csv(
-      "workload,strategy,denoise_step,layer,makespan_ns,density,tiles,imbalance_ratio,barrier_imbalance_ratio,"
-      "coupled_imbalance_ratio,planned_imbalance_ratio,slowest_rank,slowest_excess,verify,max_error");
+      and_last("workload,strategy,denoise_step,layer,makespan_ns,density,tiles,imbalance_ratio,barrier_imbalance_ratio,"
+               "coupled_imbalance_ratio,planned_imbalance_ratio,slowest_rank,slowest_excess,verify,max_error"));
   for (std::size_t w = 0; w < comparisons.size(); ++w)
     for (const StrategyResult& s : comparisons[w].strategies)
       for (const LayerResult& l : s.by_layer)
-        csv.add({w, s.id, l.denoise_step, l.layer, l.makespan_ns, l.density, l.tiles, l.imbalance_ratio,
-                 l.barrier_imbalance_ratio, l.coupled_imbalance_ratio, l.planned_imbalance_ratio, l.slowest_rank,
-                 l.slowest_excess, l.verify, l.max_error});
+        csv.add({w, s.id, l.denoise_step, l.layer, l.slowest_rank, l.slowest_excess, l.verify, l.max_error},
+                values_of(l));
   return csv.take();
 }
 
@@ -93,11 +99,7 @@ std::string ranks_table(std::span<const Comparison> comparisons) {
   for (std::size_t w = 0; w < comparisons.size(); ++w)
     for (const StrategyResult& s : comparisons[w].strategies) {
       const std::size_t ranks = std::max(s.times.compute_ns.size(), s.bytes_sent.size());
-      for (std::size_t r = 0; r < ranks; ++r)
-        csv.add({w, s.id, r, at(s.times.compute_ns, r), at(s.times.wait_late_peer_ns, r), at(s.times.wire_ns, r),
-                 at(s.times.other_ns, r), at(s.times.exposed_comm_ns, r), at(s.waited_for_ns, r),
-                 at(s.tiles_by_rank, r), at(s.bytes_sent, r), at(s.bytes_sent_intra_node, r),
-                 at(s.bytes_sent_inter_node, r), at(s.bytes_received, r), at(s.memory_peak_bytes, r)});
+      for (std::size_t r = 0; r < ranks; ++r) csv.add({w, s.id, r}, values_of_rank(s, r));
     }
   return csv.take();
 }

@@ -88,22 +88,41 @@ Json tensors_json(const StrategyResult& s) {
   return object;
 }
 
+// Figures and lists by rank, by name, in this order. A name of both is that of the figure.
+void add_figures(const StrategyResult& s, std::initializer_list<std::string_view> names, Json& object) {
+  for (const std::string_view name : names) {
+    const auto add = [&](const FigureRow& figure, auto of) {
+      if (figure.name == name) object[name] = or_null(of(s));
+    };
+    for_each_rank_figure(add);
+    for_each_figure(add);
+  }
+}
+
+void add_last_figures(const RunFigures& figures, Json& object) {
+  for_each_figure([&](const FigureRow& figure, auto of) {
+    if (figure.is_last()) object[figure.name] = or_null(of(figures));
+  });
+}
+
 Json layer_json(const LayerResult& layer) {
-  return {{"layer", layer.layer},
-          {"denoise_step", layer.denoise_step},
-          {"mesh", layer.mesh},
-          {"makespan_ns", or_null(layer.makespan_ns)},
-          {"density", layer.density},
-          {"tiles", layer.tiles},
-          {"imbalance_ratio", or_null(layer.imbalance_ratio)},
-          {"barrier_imbalance_ratio", or_null(layer.barrier_imbalance_ratio)},
-          {"coupled_imbalance_ratio", or_null(layer.coupled_imbalance_ratio)},
-          {"planned_imbalance_ratio", or_null(layer.planned_imbalance_ratio)},
-          {"decided", or_null(layer.decided)},
-          {"verify", layer.verify},
-          {"max_error", or_null(layer.max_error)},
-          {"slowest_rank", or_null(layer.slowest_rank)},
-          {"slowest_excess", or_null(layer.slowest_excess)}};
+  Json object = {{"layer", layer.layer},
+                 {"denoise_step", layer.denoise_step},
+                 {"mesh", layer.mesh},
+                 {"makespan_ns", or_null(layer.makespan_ns)},
+                 {"density", or_null(layer.density)},
+                 {"tiles", or_null(layer.tiles)},
+                 {"imbalance_ratio", or_null(layer.imbalance_ratio)},
+                 {"barrier_imbalance_ratio", or_null(layer.barrier_imbalance_ratio)},
+                 {"coupled_imbalance_ratio", or_null(layer.coupled_imbalance_ratio)},
+                 {"planned_imbalance_ratio", or_null(layer.planned_imbalance_ratio)},
+                 {"decided", or_null(layer.decided)},
+                 {"verify", layer.verify},
+                 {"max_error", or_null(layer.max_error)},
+                 {"slowest_rank", or_null(layer.slowest_rank)},
+                 {"slowest_excess", or_null(layer.slowest_excess)}};
+  add_last_figures(layer, object);
+  return object;
 }
 
 Json pick_json(const std::optional<StrategyPick>& pick) {
@@ -134,42 +153,21 @@ void add_times(const StrategyResult& s, Json& object) {
   object["provenance"] = provenance_json(s.provenance);
   object["timing"] = s.provenance ? Json(timing_name(s.provenance->timing)) : Json(nullptr);
   object["repeats"] = s.repeats;
-  object["makespan_ns"] = or_null(s.makespan_ns);
-  object["makespan_spread_ns"] = or_null(s.makespan_spread_ns);
-  object["makespan_low_ns"] = or_null(s.makespan_low_ns);
-  object["makespan_high_ns"] = or_null(s.makespan_high_ns);
-  object["attention_ns"] = or_null(s.attention_ns);
-  object["end_to_end_ns"] = or_null(s.end_to_end_ns);
-  object["end_to_end_spread_ns"] = or_null(s.end_to_end_spread_ns);
-  object["samples_per_hour"] = or_null(s.samples_per_hour);
+  add_figures(s,
+              {"makespan_ns", "makespan_spread_ns", "makespan_low_ns", "makespan_high_ns", "attention_ns",
+               "end_to_end_ns", "end_to_end_spread_ns", "samples_per_hour"},
+              object);
   object["over_layers"] = {{"makespan_ns", spread_json(s.over_layers.makespan_ns)},
                            {"speedup", spread_json(s.over_layers.speedup)},
                            {"imbalance_ratio", spread_json(s.over_layers.imbalance_ratio)},
                            {"barrier_imbalance_ratio", spread_json(s.over_layers.barrier_imbalance_ratio)},
                            {"coupled_imbalance_ratio", spread_json(s.over_layers.coupled_imbalance_ratio)}};
   object["outside_layers_ns"] = or_null(s.end_to_end_ns ? s.outside_layers_ns : std::nullopt);
-  object["speedup"] = or_null(s.speedup);
-  object["bound_ns"] = or_null(s.bound_ns);
-  object["compute_scale"] = or_null(s.compute_scale);
-  object["compute_deviation"] = or_null(s.compute_deviation);
+  add_figures(s, {"speedup", "bound_ns", "compute_scale", "compute_deviation"}, object);
   object["disturbed"] = s.compute_deviation ? Json(!disturbance(s).empty()) : Json(nullptr);
-  object["imbalance_ratio"] = or_null(s.imbalance_ratio);
-  object["barrier_imbalance_ratio"] = or_null(s.barrier_imbalance_ratio);
-  object["coupled_imbalance_ratio"] = or_null(s.coupled_imbalance_ratio);
-  object["planned_imbalance_ratio"] = or_null(s.planned_imbalance_ratio);
+  add_figures(s, {"imbalance_ratio", "barrier_imbalance_ratio", "coupled_imbalance_ratio", "planned_imbalance_ratio"},
+              object);
   object["replans"] = or_null(s.replans);
-}
-
-void add_volume(const StrategyResult& s, Json& object) {
-  object["bytes_sent"] = or_null(s.bytes_sent);
-  object["bytes_sent_intra_node"] = or_null(s.bytes_sent_intra_node);
-  object["bytes_sent_inter_node"] = or_null(s.bytes_sent_inter_node);
-  object["bytes_received"] = or_null(s.bytes_received);
-  object["bytes_by_tensor"] = tensors_json(s);
-  object["messages"] = or_null(s.messages);
-  object["tiles"] = or_null(s.tiles);
-  object["tiles_redundant"] = or_null(s.tiles_redundant);
-  object["moved_fraction"] = or_null(s.moved_fraction);
 }
 
 Json memory_json(const MemoryNeed& need) {
@@ -217,12 +215,12 @@ Json reason_json(const StrategyResult& s, const Judgement& judgement) {
 void add_reasons(const StrategyResult& s, const Judgement& judgement, Json& object) {
   object["terms_ns"] = s.terms ? terms_json(*s.terms) : Json(nullptr);
   object["path_terms_ns"] = s.path_terms ? terms_json(*s.path_terms) : Json(nullptr);
-  object["waited_for_ns"] = or_null(s.waited_for_ns);
+  add_figures(s, {"waited_for_ns"}, object);
   constexpr std::size_t kMostWaits = 256;  // the longest ones
   object["rank_waits"] =
       s.terms ? waits_json(std::span(s.rank_waits).first(std::min(kMostWaits, s.rank_waits.size()))) : Json(nullptr);
   object["heads_by_rank"] = or_null(s.heads_by_rank);
-  object["attention_launches"] = or_null(s.attention_launches);
+  add_figures(s, {"attention_launches"}, object);
   object["why_slower"] = reason_json(s, judgement);
 }
 
@@ -253,22 +251,21 @@ Json strategy_json(const StrategyResult& s, const Judgement& judgement) {
   Json object;
   add_identity(s, object);
   add_times(s, object);
-  add_volume(s, object);
-  object["compute_ns"] = or_null(s.times.compute_ns);
-  object["wait_late_peer_ns"] = or_null(s.times.wait_late_peer_ns);
-  object["wire_ns"] = or_null(s.times.wire_ns);
-  object["other_ns"] = or_null(s.times.other_ns);
-  object["exposed_comm_ns"] = or_null(s.times.exposed_comm_ns);
-  object["planning_ns"] = or_null(s.planning_ns);
-  object["memory_peak_bytes"] = or_null(s.memory_peak_bytes);
+  add_figures(s, {"bytes_sent", "bytes_sent_intra_node", "bytes_sent_inter_node", "bytes_received"}, object);
+  object["bytes_by_tensor"] = tensors_json(s);
+  add_figures(s,
+              {"messages", "tiles", "tiles_redundant", "moved_fraction", "compute_ns", "wait_late_peer_ns", "wire_ns",
+               "other_ns", "exposed_comm_ns", "planning_ns", "memory_peak_bytes"},
+              object);
   object["memory_need"] = memory_json(s.memory_need);
-  object["parameter_bytes"] = or_null(s.parameter_bytes);
+  add_figures(s, {"parameter_bytes"}, object);
   object["verify"] = s.verify;
   object["max_error"] = or_null(s.max_error);
   object["error_metric"] = s.error_metric.empty() ? Json(nullptr) : Json(s.error_metric);
   object["by_layer"] = Json::array();
   for (const LayerResult& layer : s.by_layer) object["by_layer"].push_back(layer_json(layer));
   add_reasons(s, judgement, object);
+  add_last_figures(s, object);
   return object;
 }
 

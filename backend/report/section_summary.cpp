@@ -9,6 +9,7 @@
 #include "backend/report/conclusion.h"
 #include "backend/report/format.h"
 #include "backend/report/headline.h"
+#include "backend/report/metrics.h"
 #include "backend/report/refused.h"
 #include "backend/report/section.h"
 
@@ -48,13 +49,17 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
       group.strategies, [](const StrategyResult* s) { return s->legal() && s->makespan_low_ns.has_value(); });
   if (ranges) table.columns.push_back(number_column("range", "makespan", 2));
   if (speedups) table.columns.push_back(number_column("vs " + first->name, "speedup", 3));
-  for (Column column :
-       {number_column("compute", "compute", 5), number_column("late peer", "wait_late_peer", 5),
-        number_column("wire", "wire", 5), number_column("other", "other", 6),
-        number_column("imbalance", "imbalance_ratio", 2), number_column("barrier", "barrier_imbalance_ratio", 8),
-        number_column("slowest", "compute", 1), number_column("sent/rank", "bytes_sent", 7),
-        number_column("end to end", "end_to_end", 4), text_column("check", "verification")})
+  for (Column column : {number_column("compute", "compute", 5), number_column("late peer", "wait_late_peer", 5),
+                        number_column("wire", "wire", 5), number_column("other", "other", 6),
+                        number_column("imbalance", "imbalance_ratio", 2),
+                        number_column("barrier", "barrier_imbalance_ratio", 8), number_column("slowest", "compute", 1),
+                        number_column("sent/rank", "bytes_sent", 7), number_column("end to end", "end_to_end", 4)})
     table.columns.push_back(std::move(column));
+  for_each_figure([&](const FigureRow& figure, auto) {
+    if (figure.is_last())
+      table.columns.push_back(number_column(std::string(figure.heading), std::string(figure.name), 9));
+  });
+  table.columns.push_back(text_column("check", "verification"));
   const StrategyResult* best = judge(group).winner();
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal()) continue;
@@ -69,9 +74,12 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
                    mean_duration_cell(t.wire_ns), mean_duration_cell(t.other_ns),
                    cell(Hint::kRatio, s->imbalance_ratio, deviation(s->over_layers.imbalance_ratio)),
                    cell(Hint::kRatio, s->barrier_imbalance_ratio), text_cell(slowest_text(*s)),
-                   cell(Hint::kBytes, mean(s->bytes_sent)), duration_cell(s->end_to_end_ns),
-                   verdict_cell(s->verify, s->max_error)})
+                   cell(Hint::kBytes, mean(s->bytes_sent)), duration_cell(s->end_to_end_ns)})
       row.cells.push_back(std::move(c));
+    for_each_figure([&](const FigureRow& figure, auto of) {
+      if (figure.is_last()) row.cells.push_back(cell(hint_of(figure.name), of(*s)));
+    });
+    row.cells.push_back(verdict_cell(s->verify, s->max_error));
     table.rows.push_back(std::move(row));
   }
   if (const auto bound = bound_of(group)) {

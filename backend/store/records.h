@@ -20,6 +20,7 @@
 #include "backend/base/parameter.h"
 #include "backend/plan/plan.h"
 #include "backend/plan/timeline.h"
+#include "backend/store/figures.h"
 
 namespace spscope {
 
@@ -101,23 +102,13 @@ struct StrategyRecord {
   bool legal() const { return problems.empty(); }
 };
 
-struct RunRecord {
+struct RunRecord : RunFigures {
   RunId run_id = {};  // given by the writer
   StrategyId strategy_id = {};
   int layer = 0, denoise_step = 0;
   int mesh = 0;  // in StrategyRecord::meshes
   std::optional<PlanId> plan_id;
   RunProvenance provenance;
-  std::int64_t planning_ns = 0;
-  double density = 0;  // of the executed mask, 0 to 1
-  double tiles = 0;    // active tiles of the executed mask that were computed, unrefined, by area; batch included
-  double tiles_redundant = 0;            // of these, computed by more than one rank
-  double moved_fraction = 0;             // share of token rows that left their contiguous home rank, 0 to 1
-  std::int64_t parameter_bytes = 0;      // weights held, sum over ranks
-  std::optional<std::int64_t> bound_ns;  // makespan that no strategy can beat on this mask and cluster
-  // With the cluster's ranges at their fast end and at their slow one; nullopt: it has none, or was not scheduled.
-  std::optional<std::int64_t> makespan_low_ns, makespan_high_ns;
-  std::optional<double> planned_imbalance_ratio;  // max / mean of tiles as the known mask promised
   // Whether the strategy decided anew from known masks at this step; nullopt: it never keeps a decision.
   std::optional<bool> decided;
   Verdict verdict = Verdict::kSkipped;  // outputs against the reference

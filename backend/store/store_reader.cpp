@@ -16,6 +16,11 @@
 #include "backend/store/stored_plan.h"
 
 namespace spscope {
+namespace {
+
+void read_figure(const Statement& row, int column, std::int64_t& figure) { figure = row.integer(column); }
+void read_figure(const Statement& row, int column, double& figure) { figure = row.real(column); }
+}  // namespace
 
 struct StoreReader::State {
   explicit State(const std::string& path) : State(open_store(path)) {}
@@ -233,11 +238,9 @@ std::vector<int> StoreReader::nodes_of_ranks(const StrategyRecord& strategy) con
 std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
   Statement rows(
       state_->db,
-      "SELECT run_id, layer, denoise_step, plan_id, compute_source, network_source, timing, planning_ns,"
-      " density, tiles, tiles_redundant, moved_fraction, parameter_bytes, bound_ns, planned_imbalance_ratio,"
-      " decided, verdict, max_error, error_metric, finished, mesh, (SELECT count(*) FROM strategy_mesh m WHERE "
-      "m.strategy_id = run.strategy_id), makespan_low_ns, makespan_high_ns FROM run WHERE strategy_id = ? ORDER BY "
-      "denoise_step, layer");
+      "SELECT run_id, layer, denoise_step, mesh, plan_id, compute_source, network_source, timing, decided,"
+      " verdict, max_error, error_metric, finished, (SELECT count(*) FROM strategy_mesh m WHERE"
+      " m.strategy_id = run.strategy_id), run.* FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
   while (rows.step()) {
@@ -246,27 +249,23 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     r.strategy_id = strategy;
     r.layer = rows.count(1);
     r.denoise_step = rows.count(2);
-    if (!rows.is_null(3)) r.plan_id = PlanId{rows.integer(3)};
-    r.provenance.compute = State::number(rows, 4, Source::kModelled);
-    r.provenance.network = State::number(rows, 5, Source::kModelled);
-    r.provenance.timing = State::number(rows, 6, Timing::kOversubscribed);
-    r.planning_ns = rows.integer(7);
-    r.density = rows.real(8);
-    r.tiles = rows.real(9);
-    r.tiles_redundant = rows.real(10);
-    r.moved_fraction = rows.real(11);
-    r.parameter_bytes = rows.integer(12);
-    if (!rows.is_null(13)) r.bound_ns = rows.integer(13);
-    if (!rows.is_null(22)) r.makespan_low_ns = rows.integer(22);
-    if (!rows.is_null(23)) r.makespan_high_ns = rows.integer(23);
-    if (!rows.is_null(14)) r.planned_imbalance_ratio = rows.real(14);
-    if (!rows.is_null(15)) r.decided = rows.flag(15);
-    r.verdict = State::number(rows, 16, Verdict::kFailed);
-    if (!rows.is_null(17)) r.max_error = rows.real(17);
-    r.error_metric = rows.text(18);
-    r.finished = rows.flag(19);
-    r.mesh = rows.count(20);
-    if (r.mesh >= rows.integer(21)) state_->db.throw_damaged("a run has a mesh that its strategy has not");
+    r.mesh = rows.count(3);
+    if (!rows.is_null(4)) r.plan_id = PlanId{rows.integer(4)};
+    r.provenance.compute = State::number(rows, 5, Source::kModelled);
+    r.provenance.network = State::number(rows, 6, Source::kModelled);
+    r.provenance.timing = State::number(rows, 7, Timing::kOversubscribed);
+    if (!rows.is_null(8)) r.decided = rows.flag(8);
+    r.verdict = State::number(rows, 9, Verdict::kFailed);
+    if (!rows.is_null(10)) r.max_error = rows.real(10);
+    r.error_metric = rows.text(11);
+    r.finished = rows.flag(12);
+    if (r.mesh >= rows.integer(13)) state_->db.throw_damaged("a run has a mesh that its strategy has not");
+    // A file that was made before there was a figure has no column for it.
+    for (int column = 14; column < rows.num_columns(); ++column)
+      for_each_figure([&](const FigureRow& figure, auto of) {
+        if (figure.is_stored() && rows.column_name(column) == figure.name && !rows.is_null(column))
+          read_figure(rows, column, of(r).emplace());
+      });
   }
   return runs;
 }

@@ -95,7 +95,7 @@ struct StoreWriter::State {
   std::unique_ptr<Database> db;
   std::optional<Transaction> transaction;
   std::optional<EventWriter> events;
-  std::map<std::string_view, Statement> statements;  // by literals, which live for ever
+  std::map<std::string_view, Statement> statements;  // by texts that live for ever
   std::unordered_map<std::uint64_t, PlanId> plans;
   std::unordered_map<std::uint64_t, StoredMaskId> masks;
   std::int64_t free_ns = 0;  // run clock after every repeat so far
@@ -209,25 +209,33 @@ RunId StoreWriter::begin_run(const RunRecord& r) {
   state_
       ->statement(
           "INSERT INTO run (strategy_id, layer, denoise_step, mesh, plan_id, compute_source, network_source, timing, "
-          "planning_ns, density, tiles, tiles_redundant, moved_fraction, parameter_bytes, verdict, error_metric, "
-          "finished) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, '', 0)")
+          "verdict, error_metric, finished) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, '', 0)")
       .run(r.strategy_id, r.layer, r.denoise_step, r.mesh, r.plan_id, r.provenance.compute, r.provenance.network,
            r.provenance.timing);
   return RunId{state_->db->last_insert_id()};
 }
 
 void StoreWriter::finish_run(RunId id, const RunRecord& r) {
-  state_
-      ->statement(
-          "UPDATE run SET plan_id = ?, compute_source = ?, network_source = ?, timing = ?, planning_ns = ?, "
-          "density = ?, tiles = ?, tiles_redundant = ?, moved_fraction = ?, parameter_bytes = ?, bound_ns = ?, "
-          "makespan_low_ns = ?, makespan_high_ns = ?, planned_imbalance_ratio = ?, decided = ?, verdict = ?, max_error "
-          "= ?, error_metric = ?, finished = ? "
-          "WHERE run_id = ?")
-      .run(r.plan_id, r.provenance.compute, r.provenance.network, r.provenance.timing, r.planning_ns, r.density,
-           r.tiles, r.tiles_redundant, r.moved_fraction, r.parameter_bytes, r.bound_ns, r.makespan_low_ns,
-           r.makespan_high_ns, r.planned_imbalance_ratio, r.decided, r.verdict, r.max_error, r.error_metric, r.finished,
-           id);
+  static const std::string sql = [] {
+    std::string figures;
+    for_each_figure([&](const FigureRow& figure, auto) {
+      if (figure.is_stored()) figures += fmt::format(", {} = ?", figure.name);
+    });
+    return "UPDATE run SET plan_id = ?, compute_source = ?, network_source = ?, timing = ?, decided = ?, verdict = ?, "
+           "max_error = ?, error_metric = ?, finished = ?" +
+           figures + " WHERE run_id = ?";
+  }();
+  Statement& update = state_->statement(sql);
+  int next = 0;
+  const auto bind = [&](const auto&... values) { (update.bind(next++, values), ...); };
+  bind(r.plan_id, r.provenance.compute, r.provenance.network, r.provenance.timing, r.decided, r.verdict, r.max_error,
+       r.error_metric, r.finished);
+  for_each_figure([&](const FigureRow& figure, auto of) {
+    if (figure.column == FigureColumn::kStored) bind(of(r).value_or(0));
+    if (figure.column == FigureColumn::kNullable) bind(of(r));
+  });
+  bind(id);
+  update.run();
 }
 
 void StoreWriter::add_usage(RunId run, std::span<const RankUsage> ranks) {

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <memory>
 #include <numeric>
+#include <span>
+#include <type_traits>
 
+#include "backend/analysis/combine.h"
 #include "backend/analysis/judgement.h"
 #include "backend/analysis/layer_spread.h"
 #include "backend/base/stop_point.h"
@@ -14,29 +17,6 @@
 
 namespace spscope {
 namespace {
-
-void add(std::vector<std::int64_t>& sum, const std::vector<std::int64_t>& list) {
-  if (sum.size() < list.size()) sum.resize(list.size(), 0);
-  for (std::size_t i = 0; i < list.size(); ++i) sum[i] += list[i];
-}
-
-template <typename T>
-void add(std::optional<T>& sum, const std::optional<T>& value) {
-  if (sum && value) *sum += *value;
-  if (!value) sum.reset();
-}
-
-void divide(std::optional<double>& sum, double by) {
-  if (sum) *sum /= by;
-}
-
-void add_times(RankTimes& sum, const RankTimes& t) {
-  add(sum.compute_ns, t.compute_ns);
-  add(sum.wait_late_peer_ns, t.wait_late_peer_ns);
-  add(sum.wire_ns, t.wire_ns);
-  add(sum.other_ns, t.other_ns);
-  add(sum.exposed_comm_ns, t.exposed_comm_ns);
-}
 
 void add_reasons(StrategyResult& sum, const StrategyResult& s) {
   for (std::optional<TimeTerms> StrategyResult::*terms : {&StrategyResult::terms, &StrategyResult::path_terms}) {
@@ -49,54 +29,34 @@ void add_reasons(StrategyResult& sum, const StrategyResult& s) {
   sum.attributions.clear();
   sum.rank_waits.insert(sum.rank_waits.end(), s.rank_waits.begin(), s.rank_waits.end());
   sum.rank_waits = joined_waits(std::move(sum.rank_waits));
-  add(sum.waited_for_ns, s.waited_for_ns);
   if (sum.heads_by_rank != s.heads_by_rank) sum.heads_by_rank.assign(sum.heads_by_rank.size(), "");
-  add(sum.attention_launches, s.attention_launches);
 }
 
+// What is no figure.
 void add_result(StrategyResult& sum, const StrategyResult& s) {
   if (sum.problems.empty()) sum.problems = s.problems;
-  add(sum.makespan_ns, s.makespan_ns);
-  add(sum.makespan_low_ns, s.makespan_low_ns);
-  add(sum.makespan_high_ns, s.makespan_high_ns);
-  add(sum.attention_ns, s.attention_ns);
-  add(sum.end_to_end_ns, s.end_to_end_ns);
-  add(sum.end_to_end_spread_ns, s.end_to_end_spread_ns);
-  add(sum.bound_ns, s.bound_ns);
-  for (std::optional<double> StrategyResult::*ratio :
-       {&StrategyResult::imbalance_ratio, &StrategyResult::barrier_imbalance_ratio,
-        &StrategyResult::coupled_imbalance_ratio, &StrategyResult::planned_imbalance_ratio,
-        &StrategyResult::moved_fraction, &StrategyResult::tiles, &StrategyResult::tiles_redundant})
-    add(sum.*ratio, s.*ratio);
-  add(sum.messages, s.messages);
-  add(sum.bytes_sent, s.bytes_sent);
-  add(sum.bytes_sent_intra_node, s.bytes_sent_intra_node);
-  add(sum.bytes_sent_inter_node, s.bytes_sent_inter_node);
-  add(sum.bytes_received, s.bytes_received);
   for (const auto& [tensor, bytes] : s.bytes_by_tensor) sum.bytes_by_tensor[tensor] += bytes;
-  add_times(sum.times, s.times);
   add_reasons(sum, s);
-  for (std::size_t r = 0; r < sum.memory_peak_bytes.size(); ++r)
-    sum.memory_peak_bytes[r] = std::max(sum.memory_peak_bytes[r], s.memory_peak_bytes[r]);
   sum.by_layer.insert(sum.by_layer.end(), s.by_layer.begin(), s.by_layer.end());
 }
 
-// `first_ns`: end to end of the first seed, whose samples an hour the sum has.
-void finish_sum(StrategyResult& sum, std::int64_t first_ns, double count) {
-  for (std::optional<double> StrategyResult::*ratio :
-       {&StrategyResult::imbalance_ratio, &StrategyResult::barrier_imbalance_ratio,
-        &StrategyResult::coupled_imbalance_ratio, &StrategyResult::planned_imbalance_ratio,
-        &StrategyResult::moved_fraction})
-    divide(sum.*ratio, count);
-  for (std::optional<std::int64_t> StrategyResult::*ns :
-       {&StrategyResult::end_to_end_ns, &StrategyResult::end_to_end_spread_ns})
-    if (sum.*ns) sum.*ns = std::llround(static_cast<double>(*(sum.*ns)) / count);
+// The figures of one strategy from those of each seed.
+void set_figures(StrategyResult& together, std::span<const StrategyResult* const> seeds) {
+  const auto set = [&](const FigureRow& row, auto of) {
+    if (row.seeds == Combine::kOwn) return;
+    std::vector<std::remove_cvref_t<decltype(of(together))>> values;
+    for (const StrategyResult* seed : seeds) values.push_back(of(*seed));
+    of(together) = combined(values, row.seeds);
+  };
+  for_each_figure(set);
+  for_each_rank_figure(set);
   // What replicas make of such masks in turn.
-  if (!sum.end_to_end_ns) sum.samples_per_hour.reset();
-  if (sum.samples_per_hour)
-    *sum.samples_per_hour *= static_cast<double>(first_ns) / static_cast<double>(*sum.end_to_end_ns);
-  set_layer_spread(sum);
-  sum.over_layers.speedup.reset();  // passes of several seeds have one number
+  if (!together.end_to_end_ns) together.samples_per_hour.reset();
+  if (together.samples_per_hour)
+    *together.samples_per_hour *=
+        static_cast<double>(seeds.front()->end_to_end_ns.value_or(0)) / static_cast<double>(*together.end_to_end_ns);
+  set_layer_spread(together);
+  together.over_layers.speedup.reset();  // passes of several seeds have one number
 }
 
 // The job with masks of each seed.
@@ -200,15 +160,15 @@ SeededRuns run_seeds(const Job& job, int seeds, const QuietRun& options, const S
 
 Comparison joined(const std::vector<Comparison>& comparisons) {
   Comparison all = comparisons.front();
-  const auto count = static_cast<double>(comparisons.size());
-  for (std::size_t i = 1; i < comparisons.size(); ++i) {
-    const Comparison& c = comparisons[i];
-    for (std::size_t s = 0; s < all.strategies.size(); ++s) add_result(all.strategies[s], c.strategies[s]);
-    add(all.workload.density, c.workload.density);
+  std::vector<std::optional<double>> densities;
+  for (const Comparison& c : comparisons) densities.push_back(c.workload.density);
+  all.workload.density = combined(densities, Combine::kMean);
+  for (std::size_t s = 0; s < all.strategies.size(); ++s) {
+    std::vector<const StrategyResult*> seeds;
+    for (const Comparison& c : comparisons) seeds.push_back(&c.strategies[s]);
+    for (std::size_t i = 1; i < seeds.size(); ++i) add_result(all.strategies[s], *seeds[i]);
+    set_figures(all.strategies[s], seeds);
   }
-  for (std::size_t s = 0; s < all.strategies.size(); ++s)
-    finish_sum(all.strategies[s], comparisons.front().strategies[s].end_to_end_ns.value_or(0), count);
-  divide(all.workload.density, count);
   set_speedups(all.strategies);
   set_attributions(all);
   return all;

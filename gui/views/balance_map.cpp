@@ -34,7 +34,7 @@ constexpr MapFigure kFigures[] = {
        return l.makespan_ns ? std::optional(static_cast<double>(*l.makespan_ns)) : std::nullopt;
      },
      Hint::kDuration},
-    {"density", [](const LayerResult& l) { return std::optional(l.density); }, Hint::kPercent},
+    {"density", [](const LayerResult& l) { return l.density; }, Hint::kPercent},
 };
 
 std::string value_text(double value, Hint hint) {

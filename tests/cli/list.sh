@@ -5,7 +5,7 @@
 
 part everything
 # Every list prints rows, and as JSON says name and summary of each; parameters have type, default, unit and help.
-for what in strategies patterns models clusters formats collectors commands keys; do
+for what in strategies patterns models clusters formats collectors commands keys figures; do
   expect_exit 0 list $what
   [ "$(wc -l <"$out")" -ge 2 ] || fail "list $what is short"
   expect_width 120

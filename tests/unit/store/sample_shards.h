@@ -37,7 +37,7 @@ inline RunId write_head(const std::string& path, const std::vector<RankClockAt>&
   const RunRecord record = sample_run(strategy, writer.add_plan(sample_plan()));
   const RunId run = writer.add_run(record);
   for (int rank = 0; rank < 4; ++rank)
-    writer.add_usage(run, std::vector{RankUsage{.rank = rank, .tiles = record.tiles / 4}});
+    writer.add_usage(run, std::vector{RankUsage{.rank = rank, .tiles = *record.tiles / 4}});
   writer.add_repeat(run, {.repeat = 0, .begin_ns = 0, .makespan_ns = 900, .has_timeline = true});
   for (const RankClockAt& clock : clocks) writer.add_rank_clock({clock.rank, clock.fit});
   writer.checkpoint();
