@@ -26,15 +26,18 @@ std::optional<T> combined(const std::vector<std::optional<T>>& values, Combine r
   return mean;
 }
 
-// Lists by rank, rank by rank; ranks that a list does not have count 0 there.
+// Adds a list by rank to `all`; ranks that a list does not have count 0 there. REQUIRES: Combine::kSum or kMax.
+template <typename T>
+void combine(std::vector<T>& all, const std::vector<T>& list, Combine rule) {
+  all.resize(std::max(all.size(), list.size()));
+  for (std::size_t r = 0; r < list.size(); ++r)
+    all[r] = rule == Combine::kMax ? std::max(all[r], list[r]) : all[r] + list[r];
+}
+
 template <typename T>
 std::vector<T> combined(const std::vector<std::vector<T>>& lists, Combine rule) {
   std::vector<T> all;
-  for (const std::vector<T>& list : lists) {
-    all.resize(std::max(all.size(), list.size()));
-    for (std::size_t r = 0; r < list.size(); ++r)
-      all[r] = rule == Combine::kMax ? std::max(all[r], list[r]) : all[r] + list[r];
-  }
+  for (const std::vector<T>& list : lists) combine(all, list, rule);
   return all;
 }
 

@@ -10,11 +10,11 @@
 namespace spscope {
 namespace {
 
-template <typename Figure>
-std::optional<OverLayers> spread_of(const StrategyResult& result, Figure&& figure) {
+template <typename T>
+std::optional<OverLayers> spread_of(const StrategyResult& result, std::optional<T> RunFigures::*figure) {
   std::vector<double> values;
   for (const LayerResult& layer : result.by_layer)
-    if (const auto value = figure(layer)) values.push_back(static_cast<double>(*value));
+    if (const auto value = layer.*figure) values.push_back(static_cast<double>(*value));
   return over_layers(values);
 }
 
@@ -32,10 +32,10 @@ std::optional<OverLayers> over_layers(std::span<const double> values) {
 
 void set_layer_spread(StrategyResult& result) {
   LayerSpread& spread = result.over_layers;
-  spread.makespan_ns = spread_of(result, [](const LayerResult& l) { return l.makespan_ns; });
-  spread.imbalance_ratio = spread_of(result, [](const LayerResult& l) { return l.imbalance_ratio; });
-  spread.barrier_imbalance_ratio = spread_of(result, [](const LayerResult& l) { return l.barrier_imbalance_ratio; });
-  spread.coupled_imbalance_ratio = spread_of(result, [](const LayerResult& l) { return l.coupled_imbalance_ratio; });
+  spread.makespan_ns = spread_of(result, &RunFigures::makespan_ns);
+  spread.imbalance_ratio = spread_of(result, &RunFigures::imbalance_ratio);
+  spread.barrier_imbalance_ratio = spread_of(result, &RunFigures::barrier_imbalance_ratio);
+  spread.coupled_imbalance_ratio = spread_of(result, &RunFigures::coupled_imbalance_ratio);
 }
 
 void set_speedup_spread(std::vector<StrategyResult>& strategies) {

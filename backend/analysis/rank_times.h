@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "backend/analysis/time_terms.h"
@@ -19,18 +20,23 @@ namespace spscope {
 struct RankTimes {
   std::vector<std::int64_t> compute_ns, wait_late_peer_ns, wire_ns, other_ns, exposed_comm_ns;  // by rank
 };
-// Those of each TimeColumn, then exposed_comm_ns.
-inline constexpr std::vector<std::int64_t> RankTimes::*kListsOfRankTimes[] = {
-    &RankTimes::compute_ns, &RankTimes::wait_late_peer_ns, &RankTimes::wire_ns, &RankTimes::other_ns,
-    &RankTimes::exposed_comm_ns};
+// A part of the makespan: what tables call it, and the id of its definition, which is its key but for "_ns".
+struct TimePart {
+  const char *heading, *metric;
+  std::vector<std::int64_t> RankTimes::*by_rank;
+};
+// By TimeColumn.
+inline constexpr TimePart kTimeParts[kNumTimeColumns] = {{"compute", "compute", &RankTimes::compute_ns},
+                                                         {"late peer", "wait_late_peer", &RankTimes::wait_late_peer_ns},
+                                                         {"wire", "wire", &RankTimes::wire_ns},
+                                                         {"other", "other", &RankTimes::other_ns}};
 
 // Of a pass that was scheduled after others, `other` is the rest of the makespan that begins where the pass before
 // ended, so that the parts of all passes add up to the whole. A rank that began the pass early used time of the pass
 // before: in this pass alone, its `other` may then be below 0.
 RankTimes rank_times(const PassDetail& detail);
-// REQUIRES: a timeline of this plan.
-RankTimes rank_times(const Plan& plan, const Timeline& timeline, std::int64_t makespan_ns);
-RankTimes rank_times(const Plan& plan, const Timeline& timeline);
+// makespan_ns: nullopt is that of the timeline. REQUIRES: a timeline of this plan.
+RankTimes rank_times(const Plan& plan, const Timeline& timeline, std::optional<std::int64_t> makespan_ns = {});
 
 // Time in attention kernels, by rank.
 std::vector<std::int64_t> attention_times(const Plan& plan, const Timeline& timeline);

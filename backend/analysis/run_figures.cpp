@@ -21,13 +21,6 @@ std::vector<RepeatRecord> by_makespan(std::span<const RepeatRecord> repeats) {
   return sorted;
 }
 
-// sum[i] += part[i]; the first part sets the length.
-template <typename T>
-void add(std::vector<T>& sum, const std::vector<T>& part) {
-  if (sum.empty()) sum.resize(part.size());
-  for (std::size_t i = 0; i < std::min(sum.size(), part.size()); ++i) sum[i] += part[i];
-}
-
 template <typename T>
 void set_slowest_by(LayerResult& layer, const std::vector<T>& by_rank) {
   const double total = std::accumulate(by_rank.begin(), by_rank.end(), 0.0);
@@ -45,16 +38,17 @@ LayerResult layer_result(const StoredRun& run) {
   layer.mesh = record.mesh;
   static_cast<RunFigures&>(layer) = record;
   if (const auto repeat = median_repeat(run.repeats)) layer.makespan_ns = repeat->makespan_ns;
-  if (run.imbalance) {
-    layer.imbalance_ratio = run.imbalance->plain;
-    layer.barrier_imbalance_ratio = run.imbalance->barrier;
-    layer.coupled_imbalance_ratio = run.imbalance->coupled;
-  }
+  if (run.imbalance) set_imbalance(layer, *run.imbalance);
+  layer.attention_launches = run.attention_launches;
   layer.decided = record.decided;
   layer.verify = verdict_name(record.verdict);
   layer.max_error = record.max_error;
+  layer.messages = 0;
   std::vector<double> tiles;
-  for (const RankUsage& rank : run.usage) tiles.push_back(rank.tiles);
+  for (const RankUsage& rank : run.usage) {
+    *layer.messages += rank.messages;
+    tiles.push_back(rank.tiles);
+  }
   set_slowest_by(layer, tiles);
   set_slowest_by(layer, run.times.compute_ns);
   return layer;
@@ -128,7 +122,6 @@ std::size_t num_scheduled_together(std::span<const StoredRun> runs) {
 void add_terms(StrategyResult& result, std::span<const StoredRun> runs) {
   TimeTerms sums, path;
   std::vector<RankWait> waits;
-  std::int64_t launches = 0;
   result.heads_by_rank = runs.front().heads_by_rank;
   for (std::size_t first = 0; first < runs.size();) {
     std::vector<PassDetail> passes;
@@ -138,17 +131,15 @@ void add_terms(StrategyResult& result, std::span<const StoredRun> runs) {
     const TimeDetail detail = joined_detail(passes);
     sums += detail.rank_sums;
     waits.insert(waits.end(), detail.waits.begin(), detail.waits.end());
-    add(result.waited_for_ns, detail.waited_for_ns);
+    combine(result.waited_for_ns, detail.waited_for_ns, Combine::kSum);
   }
   for (const StoredRun& run : runs) {
     path += run.path_terms;
-    launches += run.attention_launches;
     if (run.heads_by_rank != result.heads_by_rank) result.heads_by_rank.assign(run.times.compute_ns.size(), "");
   }
   result.terms = mean_terms(sums, static_cast<int>(result.times.compute_ns.size()));
   result.path_terms = path;
   result.rank_waits = joined_waits(std::move(waits));
-  result.attention_launches = launches;
 }
 
 // With every range of the cluster at one end. A layer that no range concerns takes its time at both.
@@ -160,47 +151,30 @@ void add_range(StrategyResult& result, std::optional<std::int64_t> RunFigures::*
 }
 
 void add_times(StrategyResult& result, std::span<const StoredRun> runs) {
-  bool timelines = true;
-  std::vector<std::int64_t> attention_ns;
-  RankTimes times;
-  for (const StoredRun& run : runs) {
-    timelines = timelines && !run.times.compute_ns.empty();
-    add(attention_ns, run.attention_ns);
-    for (std::vector<std::int64_t> RankTimes::*part : kListsOfRankTimes) add(times.*part, run.times.*part);
-  }
   result.makespan_spread_ns = half_interquartile_range(repeats_of_all(runs));
   add_range(result, &RunFigures::makespan_low_ns);
   add_range(result, &RunFigures::makespan_high_ns);
-  if (!timelines || times.compute_ns.empty()) return;
-  result.times = std::move(times);
+  if (std::ranges::any_of(runs, [](const StoredRun& run) { return run.times.compute_ns.empty(); })) result.times = {};
+  if (result.times.compute_ns.empty()) return;
+  std::vector<std::int64_t> attention_ns;
+  for (const StoredRun& run : runs) combine(attention_ns, run.attention_ns, Combine::kSum);
   result.attention_ns = *std::ranges::max_element(attention_ns);
   add_terms(result, runs);
   add_trust(result, attention_ns, runs);
 }
 
 void add_usage(StrategyResult& result, const StoredRun& run) {
-  std::vector<std::int64_t> sent, intra, inter, received, peak;
-  std::vector<double> tiles;
-  std::int64_t messages = 0;
+  RankFigures ranks{.times = run.times};
   for (const RankUsage& rank : run.usage) {
-    sent.push_back(rank.bytes_sent_intra_node + rank.bytes_sent_inter_node);
-    intra.push_back(rank.bytes_sent_intra_node);
-    inter.push_back(rank.bytes_sent_inter_node);
-    received.push_back(rank.bytes_received);
-    peak.push_back(rank.memory_peak_bytes);
-    tiles.push_back(rank.tiles);
-    messages += rank.messages;
+    ranks.bytes_sent.push_back(rank.bytes_sent_intra_node + rank.bytes_sent_inter_node);
+    ranks.bytes_sent_intra_node.push_back(rank.bytes_sent_intra_node);
+    ranks.bytes_sent_inter_node.push_back(rank.bytes_sent_inter_node);
+    ranks.bytes_received.push_back(rank.bytes_received);
+    ranks.memory_peak_bytes.push_back(rank.memory_peak_bytes);
+    ranks.tiles_by_rank.push_back(rank.tiles);
     result.bytes_counted = result.bytes_counted && rank.counted;
   }
-  add(result.bytes_sent, sent);
-  add(result.bytes_sent_intra_node, intra);
-  add(result.bytes_sent_inter_node, inter);
-  add(result.bytes_received, received);
-  add(result.tiles_by_rank, tiles);
-  result.messages = result.messages.value_or(0) + messages;
-  result.memory_peak_bytes.resize(std::max(result.memory_peak_bytes.size(), peak.size()));
-  for (std::size_t r = 0; r < peak.size(); ++r)
-    result.memory_peak_bytes[r] = std::max(result.memory_peak_bytes[r], peak[r]);
+  combine_pass(result, ranks);
   for (const Traffic& t : run.traffic) result.bytes_by_tensor[t.tensor] += t.bytes;
 }
 
@@ -252,6 +226,18 @@ void add_memory_need(MemoryNeed& need, const MemoryNeed& layer) {
 }
 
 void set_slowest(LayerResult& layer, const std::vector<double>& tiles_by_rank) { set_slowest_by(layer, tiles_by_rank); }
+
+void set_imbalance(RunFigures& figures, const ImbalanceRatios& ratios) {
+  figures.imbalance_ratio = ratios.plain;
+  figures.barrier_imbalance_ratio = ratios.barrier;
+  figures.coupled_imbalance_ratio = ratios.coupled;
+}
+
+void combine_pass(RankFigures& all, const RankFigures& pass) {
+  for_each_rank_figure([&](const FigureRow& figure, auto of) {
+    if (figure.passes != Combine::kOwn) combine(of(all), of(pass), figure.passes);
+  });
+}
 
 void combine_passes(StrategyResult& result) {
   for_each_figure([&](const FigureRow& figure, auto of) {

@@ -41,9 +41,9 @@ struct StoredRun {
   std::vector<std::int64_t> attention_ns;  // by rank
   MemoryNeed memory;                       // no ranks when no plan is kept
   PassDetail detail;
-  TimeTerms path_terms;                    // of the critical path; the sum is the makespan
-  std::vector<std::string> heads_by_rank;  // as StrategyResult::heads_by_rank
-  std::int64_t attention_launches = 0;
+  TimeTerms path_terms;                            // of the critical path; the sum is the makespan
+  std::vector<std::string> heads_by_rank;          // as StrategyResult::heads_by_rank
+  std::optional<std::int64_t> attention_launches;  // absent when its timeline is not kept
   // Compute of its plan by the cost profile of the cluster, all ranks; absent when plan or profile is not kept.
   std::optional<double> modelled_compute_ns;
 };
@@ -52,6 +52,10 @@ struct StoredRun {
 // timeline is not one of this plan.
 void add_timeline(StoredRun& run, const Plan& plan, const Timeline& timeline, const TimeModels& models = {});
 
+void set_imbalance(RunFigures& figures, const ImbalanceRatios& ratios);
+
+// Adds the lists of a layer pass, as figures.def says of each.
+void combine_pass(RankFigures& all, const RankFigures& pass);
 // Sets the figures that follow from those of `by_layer`, as figures.def says of each, and the re-plans.
 void combine_passes(StrategyResult& result);
 

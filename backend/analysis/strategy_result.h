@@ -46,8 +46,18 @@ struct LayerSpread {
   std::optional<OverLayers> speedup;  // of each pass over the same pass of the baseline
 };
 
+// Lists by rank (RANK_FIGURE in figures.def); empty where nothing that they are computed from was planned, run or kept.
+struct RankFigures {
+  std::vector<std::int64_t> bytes_sent = {}, bytes_sent_intra_node = {}, bytes_sent_inter_node = {},
+                            bytes_received = {};
+  std::vector<double> tiles_by_rank = {};
+  RankTimes times = {};  // of the median repeats
+  std::vector<std::int64_t> memory_peak_bytes = {};
+  std::vector<std::int64_t> waited_for_ns = {};  // how long others waited for it
+};
+
 // A strategy as the file describes it, and its results.
-struct StrategyResult : StrategyRecord, RunFigures {
+struct StrategyResult : StrategyRecord, RunFigures, RankFigures {
   StrategyResult() = default;
   explicit StrategyResult(const StrategyRecord& record) : StrategyRecord(record) {}
 
@@ -77,12 +87,8 @@ struct StrategyResult : StrategyRecord, RunFigures {
   // Denoise steps at which a strategy that keeps its decisions decided anew, its first plan not counted.
   std::optional<int> replans;
 
-  std::vector<std::int64_t> bytes_sent, bytes_sent_intra_node, bytes_sent_inter_node, bytes_received;
   std::map<std::string, std::int64_t> bytes_by_tensor;  // q k v o hidden exchange text norm metadata boundary
   bool bytes_counted = false;                           // by the communicators; else they are the plan's
-  std::vector<double> tiles_by_rank;
-  RankTimes times;                              // of the median repeats; empty without timelines
-  std::vector<std::int64_t> memory_peak_bytes;  // by rank
   MemoryNeed memory_need;  // of the cluster's ranks: of each, the layer pass that needs most; no ranks: not known
   std::string verify = "skipped", error_metric;
   std::optional<double> max_error;
@@ -92,10 +98,9 @@ struct StrategyResult : StrategyRecord, RunFigures {
   std::optional<TimeTerms> terms;
   // Of makespan_ns too, along the critical paths of the layer passes; absent where `terms` is.
   std::optional<TimeTerms> path_terms;
-  Probes probes;                            // some of its layer passes; empty where no schedule made their times
-  std::vector<Attribution> attributions;    // why it is slower than others (set_attributions)
-  std::vector<RankWait> rank_waits;         // sums over layer passes, longest first
-  std::vector<std::int64_t> waited_for_ns;  // by rank: how long others waited for it
+  Probes probes;                          // some of its layer passes; empty where no schedule made their times
+  std::vector<Attribution> attributions;  // why it is slower than others (set_attributions)
+  std::vector<RankWait> rank_waits;       // sums over layer passes, longest first
   // The heads that each rank attends: "5-9, 12". Empty texts: all heads, or layer passes differ.
   std::vector<std::string> heads_by_rank;
 };

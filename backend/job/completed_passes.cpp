@@ -21,7 +21,7 @@ std::optional<std::int64_t> bound_of(const Job& job, const Request& request) {
 void store_run(StoreWriter& head, StrategyRun& run, std::optional<std::int64_t> bound) {
   RunRecord& record = run.record;
   record.provenance = run.timed.provenance;
-  static_cast<RunFigures&>(record) = figures_of(run.planned, &run.timed, bound);
+  static_cast<RunFigures&>(record) = figures_of(run.planned, run.timed, bound);
   record.verdict = run.timed.verdict;
   record.max_error = run.timed.max_error;
   record.error_metric = run.timed.error_metric;

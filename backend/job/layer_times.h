@@ -51,9 +51,8 @@ struct TimingContext {
 // How a plan is executed that ranks of so many a node run.
 ExecuteOptions execute_options(const TimingContext& context, int ranks_per_node);
 
-// Those of a layer pass that are stored with it (figures.def). `timed`: nullptr where it is planned and does not run.
-RunFigures figures_of(const PlannedLayer& planned, const TimedLayer* timed = nullptr,
-                      std::optional<std::int64_t> bound_ns = {});
+// Those of a layer pass that ran (figures.def). bound_ns: makespan_bound_ns(); absent where none is proven.
+RunFigures figures_of(const PlannedLayer& planned, const TimedLayer& timed, std::optional<std::int64_t> bound_ns);
 
 // Adds what the outputs of more passes of guidance, or those combined, are worth to what is known of a layer's.
 void add_check(TimedLayer& timed, const Verification& check);

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "backend/analysis/run_figures.h"
 #include "backend/base/clock.h"
 #include "backend/base/stop_point.h"
 #include "backend/job/plan_size.h"
@@ -60,16 +61,21 @@ PlannedLayer plan_layer(const ChosenStrategy& chosen, const Request& request, co
   planned.plan = make_plan(*chosen.strategy, request, chosen.parameters, decision.decision);
   const Plan& plan = planned.plan;
   require_valid(chosen, plan, request);
-  planned.planning_ns = decision.deciding_ns + now_ns() - begin;
-  planned.density = request.executed_mask().mask().density();
+  RunFigures& figures = planned.figures;
+  figures.planning_ns = decision.deciding_ns + now_ns() - begin;
+  figures.density = request.executed_mask().mask().density();
   planned.volume = plan_volume(plan, request);
+  figures.messages = planned.volume.messages;
   stop_point();
-  planned.tiles = plan_tiles(plan, request);
-  planned.imbalance = imbalance_ratios(plan, attended_area(plan));
-  planned.planned_imbalance_ratio = known_imbalance_ratio(chosen, request, decision.decision, planned.imbalance.plain);
-  planned.moved_fraction = moved_fraction(plan);
+  const PlanTiles tiles = plan_tiles(plan, request);
+  figures.tiles = tiles.computed;
+  figures.tiles_redundant = tiles.redundant;
+  planned.tiles_by_rank = tiles.by_rank;
+  set_imbalance(figures, imbalance_ratios(plan, attended_area(plan)));
+  figures.planned_imbalance_ratio = known_imbalance_ratio(chosen, request, decision.decision, *figures.imbalance_ratio);
+  figures.moved_fraction = moved_fraction(plan);
   planned.memory_bound_bytes = memory_bound(plan);
-  planned.parameter_bytes = parameter_bytes(plan);
+  figures.parameter_bytes = parameter_bytes(plan);
   return planned;
 }
 
@@ -119,7 +125,7 @@ std::vector<RankUsage> planned_usage(const PlannedLayer& planned) {
   std::vector<RankUsage> ranks(static_cast<std::size_t>(plan.ranks));
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     ranks[r].rank = static_cast<int>(r);
-    ranks[r].tiles = planned.tiles.by_rank[r];
+    ranks[r].tiles = planned.tiles_by_rank[r];
     ranks[r].bytes_sent_intra_node = planned.volume.sent_intra_node[r];
     ranks[r].bytes_sent_inter_node = planned.volume.sent_inter_node[r];
     ranks[r].bytes_received = planned.volume.received[r];

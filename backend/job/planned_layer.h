@@ -7,7 +7,6 @@
 #include "backend/analysis/plan_figures.h"
 #include "backend/base/result.h"
 #include "backend/job/job_layers.h"
-#include "backend/schedule/imbalance.h"
 #include "backend/schedule/memory_need.h"
 #include "backend/store/records.h"
 
@@ -16,16 +15,11 @@ namespace spscope {
 struct PlannedLayer {
   Plan plan;
   RankMesh mesh;
-  std::int64_t planning_ns = 0;  // to decide, to make and to verify the plan
-  std::optional<bool> decided;   // LayerDecision::decided
-  double density = 0;            // of the executed mask, 0 to 1
+  RunFigures figures;           // that need no times
+  std::optional<bool> decided;  // LayerDecision::decided
   PlanVolume volume;
-  PlanTiles tiles;
-  ImbalanceRatios imbalance;                      // of active query-key pairs
-  std::optional<double> planned_imbalance_ratio;  // the plain ratio as the known masks promised it
-  double moved_fraction = 0;
+  std::vector<double> tiles_by_rank;             // as PlanTiles
   std::vector<std::int64_t> memory_bound_bytes;  // by rank
-  std::int64_t parameter_bytes = 0;              // sum over ranks
   MemoryNeed memory;                             // of a rank of the cluster; try_plan_fitting() alone sets it
 };
 

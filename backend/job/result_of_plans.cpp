@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "backend/analysis/combine.h"
 #include "backend/analysis/layer_spread.h"
 #include "backend/analysis/run_figures.h"
 #include "backend/base/utf8.h"
-#include "backend/job/layer_times.h"
 #include "backend/plan/passes_at_once.h"
 #include "backend/schedule/cost.h"
 #include "backend/schedule/schedule.h"
@@ -14,11 +12,6 @@
 
 namespace spscope {
 namespace {
-
-template <typename T>
-void add_lists(std::vector<T>& sum, const std::vector<T>& list) {
-  sum = combined<T>({sum, list}, Combine::kSum);
-}
 
 Plan combining_plan(const Job& job) {
   return combine_plan(combine_request(job.model, job.cluster, job.config.run.dtype), job.cluster.guidance);
@@ -85,26 +78,21 @@ void refuse(StrategyResult& result, Problem problem) {
 
 void add_layer(StrategyResult& result, const ChosenStrategy& chosen, const PlannedLayer& planned, int layer,
                int denoise_step) {
-  add_lists(result.bytes_sent, planned.volume.sent);
-  add_lists(result.bytes_sent_intra_node, planned.volume.sent_intra_node);
-  add_lists(result.bytes_sent_inter_node, planned.volume.sent_inter_node);
-  add_lists(result.bytes_received, planned.volume.received);
-  add_lists(result.tiles_by_rank, planned.tiles.by_rank);
+  combine_pass(result, {.bytes_sent = planned.volume.sent,
+                        .bytes_sent_intra_node = planned.volume.sent_intra_node,
+                        .bytes_sent_inter_node = planned.volume.sent_inter_node,
+                        .bytes_received = planned.volume.received,
+                        .tiles_by_rank = planned.tiles_by_rank,
+                        .memory_peak_bytes = planned.memory_bound_bytes});
   for (const auto& [tensor, bytes] : planned.volume.by_tensor) result.bytes_by_tensor[tensor] += bytes;
-  result.messages = result.messages.value_or(0) + planned.volume.messages;
-  result.memory_peak_bytes =
-      combined<std::int64_t>({result.memory_peak_bytes, planned.memory_bound_bytes}, Combine::kMax);
   add_memory_need(result.memory_need, planned.memory);
   LayerResult& added = result.by_layer.emplace_back();
-  static_cast<RunFigures&>(added) = figures_of(planned);
+  static_cast<RunFigures&>(added) = planned.figures;
   added.layer = layer;
   added.denoise_step = denoise_step;
   added.mesh = static_cast<int>(number_of_mesh(result, chosen, planned.mesh));
-  added.imbalance_ratio = planned.imbalance.plain;
-  added.barrier_imbalance_ratio = planned.imbalance.barrier;
-  added.coupled_imbalance_ratio = planned.imbalance.coupled;
   added.decided = planned.decided;
-  set_slowest(added, planned.tiles.by_rank);
+  set_slowest(added, planned.tiles_by_rank);
 }
 
 void finish_result(StrategyResult& result) {

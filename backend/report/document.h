@@ -46,7 +46,7 @@ Cell verdict_cell(std::string verdict, std::optional<double> max_error);
 
 struct Column {
   std::string heading;
-  std::string metric = {};  // id in metrics.def of its definition; "": none
+  std::string metric = {};  // id of its definition in metrics(); "": none
   bool left = false;        // alignment
   int dispensable = 0;      // where room is short, columns of the highest number go first, together; 0: never dropped
 };

@@ -1,44 +1,24 @@
 #include "backend/report/metrics.h"
 
-#include <algorithm>
 #include <cctype>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include "backend/store/figures.h"
 
 namespace spscope {
 
 namespace {
 
-struct FigureUnit {
-  std::string_view end, name;  // of a figure, of its unit
-  Hint hint;
-};
-constexpr FigureUnit kUnits[] = {{"_ns", "time", Hint::kDuration},
-                                 {"_bytes", "bytes", Hint::kMemory},
-                                 {"_ratio", "ratio", Hint::kRatio},
-                                 {"_fraction", "percent", Hint::kPercent},
-                                 {"", "count", Hint::kCount}};
-
-const FigureUnit& unit_of(std::string_view figure) {
-  return *std::ranges::find_if(kUnits, [&](const FigureUnit& unit) { return figure.ends_with(unit.end); });
-}
-
 std::vector<Definition> all_metrics() {
-  std::vector<Definition> table = {
-#define METRIC(id, title, unit, meaning, not_for) {#id, title, unit, meaning, not_for},
-#include "backend/report/metrics.def"
-#undef METRIC
+  std::vector<Definition> table;
+  const auto add = [&](std::string id, std::string title, std::string unit, std::string meaning, std::string not_for) {
+    if (!title.empty()) table.push_back({std::move(id), title, unit, meaning, not_for});
   };
-  for_each_figure([&](const FigureRow& figure, auto) {
-    if (!figure.is_last()) return;
-    std::string title(figure.heading);
-    title.front() = static_cast<char>(std::toupper(title.front()));
-    table.push_back({std::string(figure.name), std::move(title), std::string(unit_of(figure.name).name),
-                     std::string(figure.text), std::string(figure.not_for)});
-  });
+#define METRIC(id, ...) add(#id, __VA_ARGS__);
+#define FIGURE(name, type, unit, column, passes, seeds, place, title, text, not_for) \
+  add(metric_of(#name), title, unit, text, not_for);
+#define RANK_FIGURE(name, member, unit, passes, seeds, title, text, not_for) \
+  add(metric_of(#name), title, unit, text, not_for);
+#include "backend/store/figures.def"
   return table;
 }
 
@@ -49,12 +29,30 @@ std::span<const Definition> metrics() {
   return table;
 }
 
-Hint hint_of(std::string_view figure) { return unit_of(figure).hint; }
-
 std::string metric_title(std::string_view id) {
   for (const Definition& metric : metrics())
     if (metric.id == id) return metric.title;
   return {};
+}
+
+std::string metric_of(std::string_view figure) {
+  for (const std::string_view unit : {"_ns", "_bytes"})
+    if (figure.ends_with(unit)) figure.remove_suffix(unit.size());
+  return std::string(figure);
+}
+
+std::string heading_of(const FigureRow& figure) {
+  std::string heading(figure.title);
+  heading.front() = static_cast<char>(std::tolower(heading.front()));
+  return heading;
+}
+
+Hint hint_of(const FigureRow& figure) {
+  if (figure.unit == "time") return Hint::kDuration;
+  if (figure.unit == "bytes") return Hint::kMemory;
+  if (figure.unit == "ratio") return Hint::kRatio;
+  if (figure.unit == "x") return Hint::kSpeedup;
+  return figure.unit == "count" ? Hint::kCount : Hint::kPercent;
 }
 
 }  // namespace spscope

@@ -357,13 +357,12 @@ Json result_json(const Comparison& c) {
 namespace {
 
 Json changes_json(const std::vector<Change>& changes) {
-  constexpr const char* kParts[] = {"compute_ns", "wait_late_peer_ns", "wire_ns", "other_ns"};
-  static_assert(std::size(kParts) == kNumTimeColumns);
   Json list = Json::array();
   for (const Change& c : changes) {
     Json parts = nullptr;
     if (c.parts_ns)
-      for (std::size_t i = 0; i < std::size(kParts); ++i) parts[kParts[i]] = (*c.parts_ns)[i];
+      for (std::size_t i = 0; i < kNumTimeColumns; ++i)
+        parts[std::string(kTimeParts[i].metric) + "_ns"] = (*c.parts_ns)[i];
     list.push_back({{"label", c.label},
                     {"label_before", c.label_before.empty() ? Json(nullptr) : Json(c.label_before)},
                     {"label_after", c.label_after.empty() ? Json(nullptr) : Json(c.label_after)},

@@ -153,10 +153,10 @@ bool shows_in(double part_ns, std::int64_t whole_ns) {
 std::vector<StackedBars::Part> time_parts(const StrategyResult& strategy) {
   const bool compute = strategy.provenance && strategy.provenance->compute == Source::kModelled;
   const bool network = strategy.provenance && strategy.provenance->network == Source::kModelled;
-  return {{"compute", "compute", compute},
-          {"late peer", "wait_late_peer", network},
-          {"wire", "wire", network},
-          {"other", "other", network}};
+  std::vector<StackedBars::Part> parts;
+  for (const TimePart& part : kTimeParts)
+    parts.push_back({part.heading, part.metric, parts.empty() ? compute : network});
+  return parts;
 }
 
 void drop_empty_columns(Table& table) {

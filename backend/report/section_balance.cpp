@@ -71,11 +71,11 @@ void add_rank_charts(const ModeGroup& group, Section& section) {
     chart.by_rank = true;
     chart.scale_ns = static_cast<double>(longest_ns);
     chart.parts = time_parts(*s);
-    for (std::size_t r = 0; r < t.compute_ns.size(); ++r)
-      chart.bars.push_back({fmt::format("rank {}", r),
-                            {static_cast<double>(t.compute_ns[r]), static_cast<double>(t.wait_late_peer_ns[r]),
-                             static_cast<double>(t.wire_ns[r]), static_cast<double>(t.other_ns[r])},
-                            {.strategy = s->id, .rank = static_cast<int>(r)}});
+    for (std::size_t r = 0; r < t.compute_ns.size(); ++r) {
+      chart.bars.push_back({fmt::format("rank {}", r), {}, {.strategy = s->id, .rank = static_cast<int>(r)}});
+      for (const TimePart& part : kTimeParts)
+        chart.bars.back().parts_ns.push_back(static_cast<double>((t.*part.by_rank)[r]));
+    }
     section.blocks.push_back(std::move(chart));
   }
 }

@@ -116,7 +116,7 @@ void fill_memory(const SectionInput& input, Section& section) {
     bool any_end_to_end = false;
     const Workload& workload = comparison.workload;
     table.columns = {text_column("strategy"),      {"activations, peak", "memory_peak"},
-                     {"mean peak", "memory_peak"}, {"weights, all ranks", "parameters"},
+                     {"mean peak", "memory_peak"}, {"weights, all ranks", "parameter"},
                      {"end to end", "end_to_end"}, {"samples an hour", "samples_per_hour"}};
     for (const StrategyResult* s : group.strategies) {
       if (!s->legal() || s->memory_peak_bytes.empty()) continue;

@@ -25,8 +25,6 @@ Cell largest_memory_cell(const std::vector<std::int64_t>& by_rank) {
   return cell(Hint::kMemory, static_cast<double>(*std::ranges::max_element(by_rank)));
 }
 
-Cell mean_duration_cell(std::span<const std::int64_t> by_rank) { return cell(Hint::kDuration, mean(by_rank)); }
-
 // The bound of the workload on its cluster, which all strategies share; absent where none is proven, as for measured
 // compute.
 std::optional<std::int64_t> bound_of(const ModeGroup& group) {
@@ -49,15 +47,14 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
       group.strategies, [](const StrategyResult* s) { return s->legal() && s->makespan_low_ns.has_value(); });
   if (ranges) table.columns.push_back(number_column("range", "makespan", 2));
   if (speedups) table.columns.push_back(number_column("vs " + first->name, "speedup", 3));
-  for (Column column : {number_column("compute", "compute", 5), number_column("late peer", "wait_late_peer", 5),
-                        number_column("wire", "wire", 5), number_column("other", "other", 6),
-                        number_column("imbalance", "imbalance_ratio", 2),
+  for (const TimePart& part : kTimeParts)
+    table.columns.push_back(number_column(part.heading, part.metric, part.by_rank == &RankTimes::other_ns ? 6 : 5));
+  for (Column column : {number_column("imbalance", "imbalance_ratio", 2),
                         number_column("barrier", "barrier_imbalance_ratio", 8), number_column("slowest", "compute", 1),
                         number_column("sent/rank", "bytes_sent", 7), number_column("end to end", "end_to_end", 4)})
     table.columns.push_back(std::move(column));
   for_each_figure([&](const FigureRow& figure, auto) {
-    if (figure.is_last())
-      table.columns.push_back(number_column(std::string(figure.heading), std::string(figure.name), 9));
+    if (figure.is_last()) table.columns.push_back(number_column(heading_of(figure), metric_of(figure.name), 9));
   });
   table.columns.push_back(text_column("check", "verification"));
   const StrategyResult* best = judge(group).winner();
@@ -69,15 +66,13 @@ Table run_table(const Comparison& comparison, const ModeGroup& group) {
             {.strategy = s->id}};
     if (ranges) row.cells.push_back(text_cell(range_text(*s)));
     if (speedups) row.cells.push_back(cell(Hint::kSpeedup, s->speedup, deviation(s->over_layers.speedup, s == first)));
-    const RankTimes& t = s->times;
-    for (Cell c : {mean_duration_cell(t.compute_ns), mean_duration_cell(t.wait_late_peer_ns),
-                   mean_duration_cell(t.wire_ns), mean_duration_cell(t.other_ns),
-                   cell(Hint::kRatio, s->imbalance_ratio, deviation(s->over_layers.imbalance_ratio)),
+    for (const TimePart& part : kTimeParts) row.cells.push_back(cell(Hint::kDuration, mean(s->times.*part.by_rank)));
+    for (Cell c : {cell(Hint::kRatio, s->imbalance_ratio, deviation(s->over_layers.imbalance_ratio)),
                    cell(Hint::kRatio, s->barrier_imbalance_ratio), text_cell(slowest_text(*s)),
                    cell(Hint::kBytes, mean(s->bytes_sent)), duration_cell(s->end_to_end_ns)})
       row.cells.push_back(std::move(c));
     for_each_figure([&](const FigureRow& figure, auto of) {
-      if (figure.is_last()) row.cells.push_back(cell(hint_of(figure.name), of(*s)));
+      if (figure.is_last()) row.cells.push_back(cell(hint_of(figure), of(*s)));
     });
     row.cells.push_back(verdict_cell(s->verify, s->max_error));
     table.rows.push_back(std::move(row));
@@ -128,11 +123,9 @@ StackedBars makespan_bars(const ModeGroup& group) {
   bars.caption = "Where the makespan went, mean over ranks";
   for (const StrategyResult* s : group.strategies) {
     if (!s->legal() || s->times.compute_ns.empty()) continue;
-    const RankTimes& t = s->times;
     if (bars.parts.empty()) bars.parts = time_parts(*s);
-    bars.bars.push_back({s->label,
-                         {*mean(t.compute_ns), *mean(t.wait_late_peer_ns), *mean(t.wire_ns), *mean(t.other_ns)},
-                         {.strategy = s->id}});
+    bars.bars.push_back({s->label, {}, {.strategy = s->id}});
+    for (const TimePart& part : kTimeParts) bars.bars.back().parts_ns.push_back(*mean(s->times.*part.by_rank));
   }
   if (const auto bound = bound_of(group)) {
     bars.mark_ns = static_cast<double>(*bound);

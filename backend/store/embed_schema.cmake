@@ -14,30 +14,16 @@ endforeach()
 file(WRITE "${OUTPUT}" "// Written by embed_schema.cmake from schemas.
 #include \"backend/store/embedded_schema.h\"
 
-#define FIGURE(name, type, column, passes, seeds, text, ...) FIGURE_##column(name, type, text)
+#define FIGURE(name, type, unit, column, passes, seeds, place, title, text, ...) FIGURE_##column(name, type, text)
 #define FIGURE_Stored(name, type, text) \
-  \"  -- \" text \"\\n  \" #name \" \" #type \" NOT NULL DEFAULT \" ZERO_##type \" CHECK (typeof(\" #name \") = '\" TYPE_##type \"'),\\n\"
+  \"  -- \" text \"\\n  \" #name \" \" #type \" NOT NULL DEFAULT 0 CHECK (typeof(\" #name \") = lower('\" #type \"')),\\n\"
 #define FIGURE_Nullable(name, type, text) \
-  \"  -- \" text \"\\n  \" #name \" \" #type \" CHECK (typeof(\" #name \") IN ('\" TYPE_##type \"', 'null')),\\n\"
+  \"  -- \" text \"\\n  \" #name \" \" #type \" CHECK (typeof(\" #name \") IN (lower('\" #type \"'), 'null')),\\n\"
 #define FIGURE_Computed(name, type, text)
-#define RANK_FIGURE(...)
-#define TYPE_INTEGER \"integer\"
-#define TYPE_REAL \"real\"
-#define ZERO_INTEGER \"0\"
-#define ZERO_REAL \"0.0\"
 
 namespace spscope {
 
 std::string_view embedded_schema() { return R\"sql(${schema})sql\"; }
-#undef FIGURE
-#undef FIGURE_Stored
-#undef FIGURE_Nullable
-#undef FIGURE_Computed
-#undef RANK_FIGURE
-#undef TYPE_INTEGER
-#undef TYPE_REAL
-#undef ZERO_INTEGER
-#undef ZERO_REAL
 
 std::span<const SqlText> embedded_views() {
   static constexpr SqlText texts[] = {

@@ -236,11 +236,15 @@ std::vector<int> StoreReader::nodes_of_ranks(const StrategyRecord& strategy) con
 }
 
 std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
-  Statement rows(
-      state_->db,
-      "SELECT run_id, layer, denoise_step, mesh, plan_id, compute_source, network_source, timing, decided,"
-      " verdict, max_error, error_metric, finished, (SELECT count(*) FROM strategy_mesh m WHERE"
-      " m.strategy_id = run.strategy_id), run.* FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
+  std::string figures;
+  for_each_figure([&](const FigureRow& figure, auto) {
+    if (figure.is_stored()) figures += fmt::format(", {}", figure.name);
+  });
+  Statement rows(state_->db,
+                 "SELECT run_id, layer, denoise_step, mesh, plan_id, compute_source, network_source, timing, decided,"
+                 " verdict, max_error, error_metric, finished, (SELECT count(*) FROM strategy_mesh m WHERE"
+                 " m.strategy_id = run.strategy_id)" +
+                     figures + " FROM run WHERE strategy_id = ? ORDER BY denoise_step, layer");
   rows.bind_all(strategy);
   std::vector<RunRecord> runs;
   while (rows.step()) {
@@ -260,12 +264,10 @@ std::vector<RunRecord> StoreReader::runs(StrategyId strategy) const {
     r.error_metric = rows.text(11);
     r.finished = rows.flag(12);
     if (r.mesh >= rows.integer(13)) state_->db.throw_damaged("a run has a mesh that its strategy has not");
-    // A file that was made before there was a figure has no column for it.
-    for (int column = 14; column < rows.num_columns(); ++column)
-      for_each_figure([&](const FigureRow& figure, auto of) {
-        if (figure.is_stored() && rows.column_name(column) == figure.name && !rows.is_null(column))
-          read_figure(rows, column, of(r).emplace());
-      });
+    int column = 13;
+    for_each_figure([&](const FigureRow& figure, auto of) {
+      if (figure.is_stored() && !rows.is_null(++column)) read_figure(rows, column, of(r).emplace());
+    });
   }
   return runs;
 }

@@ -5,45 +5,48 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 
-#include "backend/base/number_text.h"
-#include "backend/report/document.h"
+#include "backend/report/format.h"
+#include "backend/report/metrics.h"
 #include "gui/imgui_compat.h"
 #include "gui/views/color_scale.h"
 
 namespace spscope::gui {
 
-// A figure of a layer pass that the map shows.
+// A figure of layer passes that the map shows.
 struct MapFigure {
-  const char* title;
-  std::optional<double> (*value)(const LayerResult&);
+  std::string title;
+  std::function<std::optional<double>(const LayerResult&)> value;
   Hint hint;
 };
 
 namespace {
 
-constexpr MapFigure kFigures[] = {
-    {"imbalance ratio", [](const LayerResult& l) { return l.imbalance_ratio; }, Hint::kRatio},
-    {"barrier imbalance ratio", [](const LayerResult& l) { return l.barrier_imbalance_ratio; }, Hint::kRatio},
-    {"coupled imbalance ratio", [](const LayerResult& l) { return l.coupled_imbalance_ratio; }, Hint::kRatio},
-    {"makespan",
-     [](const LayerResult& l) {
-       return l.makespan_ns ? std::optional(static_cast<double>(*l.makespan_ns)) : std::nullopt;
-     },
-     Hint::kDuration},
-    {"density", [](const LayerResult& l) { return l.density; }, Hint::kPercent},
-};
-
-std::string value_text(double value, Hint hint) {
-  return hint == Hint::kDuration  ? duration_text(value)
-         : hint == Hint::kPercent ? percent_text(value)
-                                  : ratio_text(value);
+// Those that a strategy has from its layer passes, and a definition of.
+const std::vector<MapFigure>& map_figures() {
+  static const std::vector<MapFigure> figures = [] {
+    std::vector<MapFigure> list;
+    for_each_figure([&](const FigureRow& row, auto of) {
+      if (row.passes == Combine::kOwn || row.title.empty()) return;
+      const auto value = [of](const LayerResult& pass) -> std::optional<double> { return of(pass); };
+      list.push_back({heading_of(row), value, hint_of(row)});
+    });
+    return list;
+  }();
+  return figures;
 }
 
+std::string value_text(double value, Hint hint) { return cell_text(cell(hint, value)).value; }
+
 }  // namespace
+
+BalanceMap::BalanceMap()
+    : figure_(static_cast<int>(std::ranges::find(map_figures(), "imbalance ratio", &MapFigure::title) -
+                               map_figures().begin())) {}
 
 // Layers and denoise steps in order, and what the colours at both ends mean.
 struct BalanceMap::Scale {
@@ -93,12 +96,12 @@ void BalanceMap::draw(Ui& ui, Session& session, const std::vector<Chosen>& chose
     }
   if (layers.size() * steps.size() < 2) return;
   std::vector<std::string> titles;
-  for (const MapFigure& f : kFigures) titles.emplace_back(f.title);
+  for (const MapFigure& f : map_figures()) titles.push_back(f.title);
   ui.text("By layer (down) and denoise step (across):",
           {.ink = Token::kMuted, .max_width = ui.px(300), .beside = true});
   ui.same_line();
   ui.choice("figure", titles, figure_, ui.px(210));
-  const MapFigure& figure = kFigures[figure_];
+  const MapFigure& figure = map_figures()[static_cast<std::size_t>(figure_)];
   Scale scale{{layers.begin(), layers.end()}, {steps.begin(), steps.end()}};
   for (const Chosen& c : chosen)
     for (const LayerResult& l : c.strategy->by_layer)
@@ -210,8 +213,9 @@ void BalanceMap::draw_one(Ui& ui, Session& session, const Chosen& c, const MapFi
 
 Json BalanceMap::dump(const StrategyResult& strategy) const {
   Json map = Json::array();
+  const MapFigure& figure = map_figures()[static_cast<std::size_t>(figure_)];
   for (const LayerResult& layer : strategy.by_layer) {
-    const auto value = kFigures[figure_].value(layer);
+    const auto value = figure.value(layer);
     map.push_back(
         {{"layer", layer.layer}, {"denoise_step", layer.denoise_step}, {"value", value ? Json(*value) : Json()}});
   }

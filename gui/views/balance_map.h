@@ -13,6 +13,7 @@ struct MapFigure;
 
 class BalanceMap {
  public:
+  BalanceMap();
   // Nothing for one layer pass alone. A click on a cell goes to its timeline.
   void draw(Ui& ui, Session& session, const std::vector<Chosen>& chosen);
   // The figure of each layer pass of a strategy.
@@ -28,7 +29,7 @@ class BalanceMap {
   void draw_one(Ui& ui, Session& session, const Chosen& c, const MapFigure& figure, const Scale& scale);
 
   std::map<StrategyKey, Texture> maps_;
-  int figure_ = 0;
+  int figure_;  // in map_figures()
 };
 
 }  // namespace spscope::gui

@@ -19,6 +19,9 @@ SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 
 def read_schema(name):
     schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8"))
+    for part in ("strategy", "layer") if name == "result" else ():  # other keys are rows of figures.def
+        known = schema["$defs"][part]
+        known["propertyNames"] = {"enum": [*known["properties"], *(row["name"] for row in json.loads(spscope("list", "figures", "--json"))["figures"])]}
     jsonschema.Draft202012Validator.check_schema(schema)
     return schema
 

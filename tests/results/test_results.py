@@ -1,10 +1,11 @@
 """Results of runs: JSON against its schema and against each other. Usage: test_results.py PROGRAM"""
 import json
+import re
 import shutil
 import sqlite3
 import unittest
 
-from stored import StoredRuns, read_schema, spscope, valid
+from stored import SCHEMAS, StoredRuns, read_schema, spscope, valid
 
 SCHEMA = read_schema("result")
 SMALL = ["--set", "model.grid=[2,8,8]", "-s", "ulysses", "-s", "ring", "-s", "usp:ulysses=2,ring=2", "-s", "usp:ulysses=3,ring=7"]
@@ -44,6 +45,15 @@ class Results(StoredRuns):
             for key in ("bytes_sent", "bytes_by_tensor", "messages", "tiles", "coupled_imbalance_ratio"):
                 self.assertEqual(planned[key], ran[key], key)
             self.assertIsNone(planned["makespan_ns"])
+
+    def test_figures_are_what_the_queries_of_the_docs_find(self):
+        queries = re.findall(r"^## .*\n`(\w+)`(?:.+\n)+?\* In SQL: `(.+?)`", (SCHEMAS.parent / "docs/metrics.md").read_text("utf-8"), re.M)
+        self.assertGreater(len(queries), 2)
+        for key, query in queries:
+            self.assertIn(" strategy_id = 1", query)
+            for number, s in enumerate(self.ran[:3], 1):
+                found = json.loads(spscope("sql", self.stores["small"], query.replace(" strategy_id = 1", f" strategy_id = {number}"), "--json"))["rows"]
+                self.assertEqual(found, [[s[key]]], (key, s["id"]))
 
     def test_compare_finds_a_regression(self):
         slow = shutil.copy(self.stores["small"], self.folder / "slow.db")

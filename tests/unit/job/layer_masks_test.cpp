@@ -97,9 +97,9 @@ TEST(PlannedImbalance, CountsTheKnownMaskAlsoWhereTheExecutedOneIsEmpty) {
     return true;
   });
   ASSERT_EQ(layers.size(), 2u);
-  EXPECT_FALSE(layers[0].planned_imbalance_ratio);
-  EXPECT_EQ(layers[1].planned_imbalance_ratio, 1.0);
-  EXPECT_EQ(layers[1].imbalance.plain, 2.0);
+  EXPECT_FALSE(layers[0].figures.planned_imbalance_ratio);
+  EXPECT_EQ(layers[1].figures.planned_imbalance_ratio, 1.0);
+  EXPECT_EQ(layers[1].figures.imbalance_ratio, 2.0);
 }
 
 }  // namespace
