@@ -83,6 +83,9 @@ table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-n
 caption { padding: 0 0 .35rem; color: var(--muted); font-size: .88rem; text-align: left; }
 th, td { padding: .42rem .5rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap; }
 th { position: relative; color: var(--muted); font-size: .8rem; font-weight: 600; line-height: 1.3; vertical-align: bottom; white-space: normal; }
+table:where(.stack-1180) { font-size: .84rem; }
+:where(.stack-1180) th { font-size: .76rem; }
+:where(.stack-1180) :is(th, td) { padding: .38rem .28rem; }
 th a { color: inherit; text-decoration: underline dotted; }
 th.left, td.left { text-align: left; }
 :where(:not(.left)) + th.left, :where(:not(.left)) + td.left { padding-left: 1.2rem; }

@@ -32,16 +32,17 @@ int longest_word(std::string_view text) {
 
 // The width of a window in which these columns of the table fit, about, in px.
 double window_width(const Table& table, std::span<const std::size_t> columns) {
-  constexpr double kCharacter = 8, kHeadingCharacter = 7.4, kCellPadding = 9, kMargins = 50;  // of the style for 640 px
+  // Of the style for windows of up to 1160 px.
+  constexpr double kCharacter = 8, kCellPadding = 9, kTextPadding = 14, kMargins = 75;
   double width = kMargins;
   for (const std::size_t c : columns) {
-    double widest = kHeadingCharacter * longest_word(table.columns[c].heading);
+    double widest = kCharacter * longest_word(table.columns[c].heading);
     for (const Row& row : table.rows) {
       if (c >= row.cells.size()) continue;
       const int length = display_width(joined(cell_text(row.cells[c])));
       widest = std::max(widest, kCharacter * std::min(length, static_cast<int>(kLongText)));
     }
-    width += widest + kCellPadding;
+    width += widest + kCellPadding + (c > 0 && table.columns[c].left ? kTextPadding : 0);
   }
   return width;
 }

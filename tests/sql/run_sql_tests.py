@@ -31,7 +31,7 @@ SKIPPED = 77
 
 def open_schema():
     db = sqlite3.connect(":memory:")
-    figures = re.findall(r"^FIGURE\(\s*(\w+), (\w+), (Stored|Nullable)", (ROOT / "backend/store/figures.def").read_text(), re.M)
+    figures = re.findall(r'^FIGURE\(\s*(\w+), (\w+), "\w+", (Stored|Nullable)', (ROOT / "backend/store/figures.def").read_text(), re.M)
     columns = "".join(f"  {name} {kind}{' NOT NULL' * (column == 'Stored')},\n" for name, kind, column in figures)
     place = "  -- here stand the columns of backend/store/figures.def\n"
     db.executescript((ROOT / "schemas/store.sql").read_text().replace(place, columns))
