@@ -20,52 +20,21 @@ namespace spscope {
 namespace {
 
 // Columns behind those of the keys. Times are of one layer pass; *_spread is the standard deviation over seeds.
-constexpr std::string_view kColumns[] = {"strategy",
-                                         "setting",
-                                         "status",
-                                         "seeds",
-                                         "layer_ns",
-                                         "layer_ns_spread",
-                                         "speedup",
-                                         "speedup_spread",
-                                         "end_to_end_ns",
-                                         "samples_per_hour",
-                                         "imbalance_ratio",
-                                         "bytes_sent_rank",
-                                         "density",
-                                         "uneven_heads",
-                                         "scope",
-                                         "mode",
-                                         "compute",
-                                         "network",
-                                         "rows",
-                                         "config_hash",
-                                         "tool_version"};
-enum Field : std::size_t {
-  kStrategy,
-  kSetting,
-  kStatus,
-  kSeeds,
-  kLayerNs,
-  kLayerSpread,
-  kSpeedup,
-  kSpeedupSpread,
-  kEndToEnd,
-  kSamples,
-  kImbalance,
-  kBytes,
-  kDensity,
-  kUnevenHeads,
-  kScope,
-  kMode,
-  kCompute,
-  kNetwork,
-  kRows,  // of the cell
-  kHash,
-  kVersion,
-  kNumFields
-};
-static_assert(std::size(kColumns) == kNumFields);
+constexpr std::string_view kColumns =
+    "strategy,setting,status,seeds,layer_ns,layer_ns_spread,speedup,speedup_spread,end_to_end_ns,samples_per_hour,"
+    "imbalance_ratio,bytes_sent_rank,density,uneven_heads,scope,mode,compute,network,rows,config_hash,tool_version";
+constexpr std::size_t kNumFields = static_cast<std::size_t>(std::ranges::count(kColumns, ',')) + 1;
+
+// The number of one of them.
+consteval std::size_t field(std::string_view name) {
+  std::string_view rest = kColumns;
+  for (std::size_t number = 0; number < kNumFields; ++number) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    if (rest.substr(0, end) == name) return number;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  throw "no column has this name";
+}
 
 Problem bad_axis(std::string message, std::string hint) {
   return {ErrorCode::kUsage, "", "--over " + std::move(message), std::move(hint), {}};
@@ -122,10 +91,11 @@ std::string common_text(std::span<const Job* const> jobs) {
 // The first figure of a row that the sweep cannot have written: times, counts and ratios are numbers of at least 0, or
 // there is none. nullptr when there is no such figure.
 const CsvCell* wrong_figure(std::span<const CsvCell> fields) {
-  const bool ran = fields[kStatus].text == "ok";
-  for (const Field f : {kSeeds, kLayerNs, kLayerSpread, kSpeedup, kSpeedupSpread, kEndToEnd, kSamples, kImbalance,
-                        kBytes, kDensity, kRows}) {
-    const bool needed = f == kSeeds || f == kRows || (ran && f == kLayerNs);
+  const bool ran = fields[field("status")].text == "ok";
+  for (const std::size_t f : {field("seeds"), field("layer_ns"), field("layer_ns_spread"), field("speedup"),
+                              field("speedup_spread"), field("end_to_end_ns"), field("samples_per_hour"),
+                              field("imbalance_ratio"), field("bytes_sent_rank"), field("density"), field("rows")}) {
+    const bool needed = f == field("seeds") || f == field("rows") || (ran && f == field("layer_ns"));
     if (fields[f].text.empty() ? needed : !number_in(fields[f].text)) return &fields[f];
   }
   return nullptr;
@@ -204,7 +174,7 @@ std::string SweepTable::key_of(const SweepCell& cell) const {
 std::string SweepTable::header() const {
   std::string text;
   for (const std::string& key : keys_) text += csv_quoted(key) + ',';
-  return text + fmt::format("{}\n", fmt::join(kColumns, ","));
+  return text + fmt::format("{}\n", kColumns);
 }
 
 void SweepTable::resume(const std::string& path, std::span<const SweepCell> cells) {
@@ -227,10 +197,10 @@ void SweepTable::resume(const std::string& path, std::span<const SweepCell> cell
                           "", wrong->place});
     std::vector<std::string> row;
     for (const CsvCell& cell : cells_of_row) row.push_back(cell.text);
-    const auto column = [&](Field c) { return row[keys_.size() + c]; };
+    const auto column = [&](std::size_t c) { return row[keys_.size() + c]; };
     const std::vector<std::string> values(row.begin(), row.begin() + std::ssize(keys_));
-    const std::string key =
-        fmt::format("{} {} {} {}", fmt::join(values, " "), column(kHash), column(kSeeds), column(kVersion));
+    const std::string key = fmt::format("{} {} {} {}", fmt::join(values, " "), column(field("config_hash")),
+                                        column(field("seeds")), column(field("tool_version")));
     if (std::ranges::any_of(cells, [&](const SweepCell& cell) { return key_of(cell) == key; }))
       rows_[key].push_back(std::move(row));
   }
@@ -238,8 +208,8 @@ void SweepTable::resume(const std::string& path, std::span<const SweepCell> cell
   // A cell that has lost a row, or has one twice, runs again.
   std::erase_if(rows_, [&](const auto& cell) {
     std::set<std::string> strategies;
-    for (const std::vector<std::string>& row : cell.second) strategies.insert(row[keys_.size() + kStrategy]);
-    const std::string rows = cell.second.front()[keys_.size() + kRows];
+    for (const std::vector<std::string>& row : cell.second) strategies.insert(row[keys_.size() + field("strategy")]);
+    const std::string rows = cell.second.front()[keys_.size() + field("rows")];
     return strategies.size() != cell.second.size() || rows != std::to_string(cell.second.size());
   });
 }
@@ -249,30 +219,32 @@ void SweepTable::add(const SweepCell& cell, const SeededRuns& runs) {
   for (std::size_t s = 0; s < runs.together.strategies.size(); ++s) {
     const StrategyResult& result = runs.together.strategies[s];
     std::vector<std::string> row(kNumFields);
-    row[kStrategy] = result.id;
-    row[kSetting] = result.label;
-    row[kStatus] = result.legal() ? "ok" : "cannot run: " + result.reason();
-    row[kSeeds] = std::to_string(cell.seeds);
-    row[kRows] = std::to_string(runs.together.strategies.size());
-    row[kScope] = runs.together.workload.scope;
-    row[kMode] = choice_name(result.mode);
-    row[kHash] = cell.hash;
-    row[kVersion] = tool_version_;
-    row[kDensity] = number(runs.together.workload.density);
-    if (result.legal()) row[kUnevenHeads] = has_uneven_heads(runs.together.workload, result) ? "yes" : "no";
+    row[field("strategy")] = result.id;
+    row[field("setting")] = result.label;
+    row[field("status")] = result.legal() ? "ok" : "cannot run: " + result.reason();
+    row[field("seeds")] = std::to_string(cell.seeds);
+    row[field("rows")] = std::to_string(runs.together.strategies.size());
+    row[field("scope")] = runs.together.workload.scope;
+    row[field("mode")] = choice_name(result.mode);
+    row[field("config_hash")] = cell.hash;
+    row[field("tool_version")] = tool_version_;
+    row[field("density")] = number(runs.together.workload.density);
+    if (result.legal()) row[field("uneven_heads")] = has_uneven_heads(runs.together.workload, result) ? "yes" : "no";
     if (result.provenance) {
-      row[kCompute] = source_name(result.provenance->compute);
-      row[kNetwork] = source_name(result.provenance->network);
+      row[field("compute")] = source_name(result.provenance->compute);
+      row[field("network")] = source_name(result.provenance->network);
     }
     const Spread time = over_seeds(runs, s, [](const StrategyResult& r) { return r.layer_pass_ns(); });
     const Spread speedup = over_seeds(runs, s, [](const StrategyResult& r) { return r.speedup; });
-    if (time.count > 0) row[kLayerNs] = whole(time.mean), row[kLayerSpread] = whole(time.deviation);
-    if (speedup.count > 0) row[kSpeedup] = number(speedup.mean), row[kSpeedupSpread] = number(speedup.deviation);
-    row[kEndToEnd] = result.end_to_end_ns ? std::to_string(*result.end_to_end_ns) : "";
-    row[kSamples] = number(result.samples_per_hour);
-    row[kImbalance] = number(result.imbalance_ratio);
+    if (time.count > 0)
+      row[field("layer_ns")] = whole(time.mean), row[field("layer_ns_spread")] = whole(time.deviation);
+    if (speedup.count > 0)
+      row[field("speedup")] = number(speedup.mean), row[field("speedup_spread")] = number(speedup.deviation);
+    row[field("end_to_end_ns")] = result.end_to_end_ns ? std::to_string(*result.end_to_end_ns) : "";
+    row[field("samples_per_hour")] = number(result.samples_per_hour);
+    row[field("imbalance_ratio")] = number(result.imbalance_ratio);
     if (const std::optional<double> bytes = mean(result.bytes_sent); bytes && !result.by_layer.empty())
-      row[kBytes] = whole(*bytes / static_cast<double>(result.by_layer.size()));
+      row[field("bytes_sent_rank")] = whole(*bytes / static_cast<double>(result.by_layer.size()));
     row.insert(row.begin(), cell.values.begin(), cell.values.end());
     rows.push_back(std::move(row));
   }
@@ -310,18 +282,18 @@ std::map<std::string, std::string> SweepTable::figures(std::span<const SweepAxis
     const auto point =
         static_cast<std::size_t>(std::ranges::find(axes[x].values, cell.values[x]) - axes[x].values.begin());
     for (const std::vector<std::string>& row : found->second) {
-      const auto column = [&](Field c) { return row[keys_.size() + c]; };
-      const std::optional<double> ns = number_in(column(kLayerNs));
+      const auto column = [&](std::size_t c) { return row[keys_.size() + c]; };
+      const std::optional<double> ns = number_in(column(field("layer_ns")));
       if (!ns) continue;  // one that cannot run has no line
-      auto series = std::ranges::find(chart.series, column(kStrategy), &LineChart::Series::name);
+      auto series = std::ranges::find(chart.series, column(field("strategy")), &LineChart::Series::name);
       if (series == chart.series.end()) {
-        chart.series.push_back({column(kStrategy), {}, {}});
+        chart.series.push_back({column(field("strategy")), {}, {}});
         series = chart.series.end() - 1;
         series->y.resize(chart.x.size());
         series->spread.resize(chart.x.size());
       }
       series->y[point] = *ns * 1e-6;
-      series->spread[point] = number_in(column(kLayerSpread)).value_or(0) * 1e-6;
+      series->spread[point] = number_in(column(field("layer_ns_spread"))).value_or(0) * 1e-6;
     }
   }
   std::map<std::string, std::string> files;
