@@ -18,10 +18,9 @@ GIB = 1 << 30
 HEAD = """# Published figures, run again
 
 `scripts/reproduce` writes this page. It simulates and stores a run for every figure below, prints its command, and reads the
-numbers from the stored run: all times of spscope are modelled, by the built-in profiles. The column `run` names it (`*`: any
-text): `spscope report build/reproductions/RUN.db` shows it. A figure that is more than 10 % off has its cause beside it, or
-"unexplained". [sparse.md](../bench/measured/sparse.md) has each bar of db-SP's figure, and
-[accuracy.md](accuracy.md) the errors against dense runs that other people measured.
+numbers from the stored run, which `spscope report build/reproductions/RUN.db` shows. All times of spscope are modelled, by the
+built-in profiles. A figure that is more than 10 % off has its cause beside it, or "unexplained".
+[sparse.md](../bench/measured/sparse.md) has each bar of db-SP's figure.
 """
 DB_SP = """
 ## db-SP

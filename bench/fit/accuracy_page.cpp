@@ -79,7 +79,8 @@ std::string summary_section(const Summary& seen, const Summary& unseen) {
                       limit(all(unseen).in_order >= 0.85 * all(unseen).all, "85 %"));
   text +=
       "\nThe ratio of two times on the same GPUs has an error of its own. `advise` compares strategies by the first of "
-      "these,\nand guidance passes at once with passes in turn by the second:\n\n"
+      "these,\nand guidance passes at once with passes in turn by the second. Verdicts name a winner beyond it, as in "
+      "the last column above:\n\n"
       "| link | strategies | half of the ratios are within | guidance | half of the ratios are within |\n"
       "| --- | --- | --- | --- | --- |\n";
   for (const auto& [kind, ratio] : unseen.ratios) {
@@ -87,10 +88,7 @@ std::string summary_section(const Summary& seen, const Summary& unseen) {
     text += fmt::format("| {} | {} | {:.1f} % | {} | {:.1f} % |\n", kind, ratio.second, 100 * ratio.first, pairs,
                         100 * guidance);
   }
-  return text +
-         "\nA verdict names a winner only where predicted times are further apart than that error. The last column "
-         "above "
-         "counts\nsuch pairs.\n";
+  return text;
 }
 
 // A row of the table of runs: one series.

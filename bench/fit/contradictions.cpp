@@ -86,7 +86,7 @@ std::string furthest_apart(const std::vector<HostRates>& rates) {
   for (const HostRates& a : rates)
     for (const HostRates& b : rates)
       if (a.gpu == b.gpu && b.of_4 / a.of_4 > high->of_4 / low->of_4) low = &a, high = &b;
-  return fmt::format("all-to-alls on two hosts with {} take {:.3g} and {:.3g} GB/s", low->gpu, low->of_4, high->of_4);
+  return fmt::format("two hosts with {} take {:.3g} and {:.3g} GB/s", low->gpu, low->of_4, high->of_4);
 }
 
 }  // namespace
@@ -113,10 +113,10 @@ std::string contradictions_text(const Evaluation& e, const std::vector<double>& 
   const PairsInOrder called = summarize(e, unseen).called;
   return fmt::format(
       "Of the {} pairs in the wrong order, {} are within the error of ratios, where verdicts name no winner. {} are of "
-      "more than two\nGPUs over PCIe. Hosts differ there in how their GPUs are wired, and sources do not say how: by "
-      "the fit, {}. No one\nrate can order strategies on every host. With both rates below fitted to the times of each "
-      "host, {} of {} pairs are in\norder. For your own host, give `of_4_gbps` and `of_8_gbps` as nccl-tests measures "
-      "them ([how](clusters.md#the-numbers-of-a-cluster)).\n\n{}\n"
+      "more than two GPUs\nover PCIe. Hosts differ there in how their GPUs are wired, and sources do not say how: by "
+      "the fit, all-to-alls on {}.\nNo one rate can order strategies on every host. With both rates below fitted to "
+      "the times of each host, {} of {} pairs are in order.\nFor your own host, give `of_4_gbps` and `of_8_gbps` "
+      "as nccl-tests measures them ([how](clusters.md#the-numbers-of-a-cluster)).\n\n{}\n"
       "The same two strategies on as many GPUs are in opposite order on different hosts. With one order for each two "
       "strategies,\nkind of machine and number of GPUs, at most {} of {} pairs can be in order.\n\n"
       "| GPUs | strategies | the first is faster | the second is faster |\n| --- | --- | --- | --- |\n{}",
